@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr int version = 1;
-// Samples and buckets of one entry: the longest run that we store is 1e6 iterations.
+// Samples and buckets of one entry: the longest stored run is 1e6 iterations.
 constexpr std::size_t entry_limit = 1'000'000;
 
 Error wrong(const std::string& what) { return {ErrorKind::invalid_spec, "baseline: " + what, nullptr}; }
@@ -85,7 +85,7 @@ Result<BaselineEntry> read_one(const Json& node, const std::string& key) {
   return entry;
 }
 
-// Of its traffic: where it may take several links, their chances add up to one.
+// Links crossed by its traffic: if it may take several links, their probabilities add up to one.
 unsigned hops_of(const Measurement& measurement) {
   double hops = 0;
   if (measurement.group.empty())
@@ -93,7 +93,7 @@ unsigned hops_of(const Measurement& measurement) {
   return static_cast<unsigned>(std::lround(hops));
 }
 
-// What the entries of a cohort share. Of the key that is all but the benchmark and the ends.
+// What the entries of a cohort share: the key without the benchmark and the ends.
 std::string cohort_of(std::string_view key, const BaselineEntry& entry) {
   const std::size_t workload = std::min(key.find('|'), key.size());
   const std::size_t size = std::min(key.rfind('|'), key.size());

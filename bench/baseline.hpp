@@ -1,10 +1,9 @@
-// Baseline: the distributions of an accepted generation, as JSON text; where it is kept is the engine's
-// matter.
+// Baseline: the distributions of an accepted generation, as JSON text; storing it is the engine's task.
 //
-// Promises: write then read gives the same; `attach` matches by benchmark, workload, metric, transport, pair
-// or group, and size, so that TCP is never held against RDMA. What is compared with a cohort is compared
-// whatever the benchmark, the devices and the ports are called now. Refuses: text that is not such a baseline
-// (with what is wrong), another version, figures that are not finite.
+// Promises: reading back what was written gives the same; `attach` matches by benchmark, workload, metric,
+// transport, pair or group, and size, so that TCP is never compared with RDMA. A comparison with a cohort
+// does not depend on the current names of the benchmark, the devices and the ports. Refuses: text that is not
+// such a baseline (with the error), another version, figures that are not finite.
 #pragma once
 
 #include <map>
@@ -20,8 +19,8 @@ namespace lockstep::bench {
 
 struct BaselineEntry {
   Distribution seen;
-  std::optional<double> nominal;  // bit/s, as of then
-  unsigned hops = 0;              // links that its traffic crossed; 0: of a group, or not recorded
+  std::optional<double> nominal;  // bit/s, at that time
+  unsigned hops = 0;              // links that its traffic crossed; 0: for a group, or not recorded
   bool operator==(const BaselineEntry&) const = default;
 };
 
@@ -37,20 +36,20 @@ std::string why_no_entry(const Measurement& measurement);
 BaselineEntry entry_of(const Measurement& measurement);
 void attach(const Baseline& baseline, std::span<Measurement> measurements);
 
-// A cohort: all entries of the same workload, metric, transport, size and number of links. Figures are shares
-// of nominal where there is one, else in SI units.
+// A cohort: all entries with the same workload, metric, transport, size and number of links. Figures are
+// shares of nominal if there is one, else in SI units.
 struct InCohort {
   double figure = 0;
-  double median = 0;  // of the cohort
+  double median = 0;  // the cohort's
 };
 class Cohorts {
  public:
   explicit Cohorts(std::span<const Baseline> sets);
-  // None: there is nothing of its like.
+  // None: there is no comparable entry.
   std::optional<InCohort> find(const Measurement& measurement) const;
 
  private:
-  std::map<std::string, double> medians_;  // by what the entries of a cohort share
+  std::map<std::string, double> medians_;  // by the properties that define a cohort
 };
 
 std::string write_baseline(const Baseline& baseline);

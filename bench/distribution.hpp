@@ -1,9 +1,9 @@
-// Distribution: what one measurement saw: repeats or iterations as they were (bandwidth, busbw, skew), or a
-// histogram where there are too many to keep (latency).
+// Distribution: the samples of one measurement: repeats or iterations (bandwidth, busbw, skew), or a
+// histogram if there are too many to keep (latency).
 //
-// Promises: `figure` gives the statistic by its spec name or says why it cannot. "min" and "max" are taken
-// over pairs, of each pair's median of at least 3 repeats, so for one measurement both are that median.
-// Refuses: a percentile of too few samples.
+// Promises: `figure` gives the statistic by its spec name or the reason why it can't. "min" and "max" are
+// taken over pairs, from each pair's median of at least 3 repeats, so for one measurement both are that
+// median. Refuses: a percentile from too few samples.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace lockstep::bench {
 
 struct Distribution {
   std::vector<double> samples;         // in the measurement's unit and in the order taken
-  std::optional<Histogram> histogram;  // if set, `samples` is empty; its integers times `scale` are the unit
+  std::optional<Histogram> histogram;  // if set, `samples` is empty; value = integer * `scale`
   double scale = 1;
 
   std::uint64_t count() const { return histogram ? histogram->count() : samples.size(); }
@@ -30,15 +30,14 @@ struct Figure {
   std::string why_not;  // "too few samples for p99 (40 of 300)"
 };
 
-// Repeats that a `min` over pairs needs of each pair (shared/design/spec-language.md, "What the numbers
+// Repeats of each pair that a `min` over pairs needs (shared/design/spec-language.md, "What the numbers
 // mean").
 constexpr std::uint64_t least_repeats = 3;
 
 double percent_of(Statistic statistic);  // min, max and median: 50
 Figure figure(const Distribution& seen, Statistic statistic);
 std::optional<double> median(std::span<const double> samples);  // mean of the middle two for an even count
-// Of the samples, from the least to the most, as a share of their median; 0 of a histogram, whose percentile
-// has it.
+// (maximum - minimum) / median of the samples; 0 for a histogram, whose percentiles show it.
 double spread(const Distribution& seen);
 std::optional<double> percentile(std::span<const double> samples, double percent);
 

@@ -79,11 +79,11 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
 
 Histogram Histogram::from(std::span<const Bucket> buckets, std::uint64_t min, std::uint64_t max, double sum) {
   Histogram made;
-  constexpr std::uint64_t most = std::uint64_t{1} << 53U;  // as many as a double counts exactly
+  constexpr std::uint64_t most = std::uint64_t{1} << 53U;  // the largest count that a double holds exactly
   for (const Bucket& bucket : buckets)
     made.record(lowest_of(index_of(bucket.lowest)), std::min(bucket.count, most - made.count_));
   if (made.count_ == 0) return made;
-  // The lowest and highest filled bucket bound what min, max and the mean can be.
+  // The lowest and highest non-empty bucket bound min, max and the mean.
   const auto width = [](std::uint64_t value) -> std::uint64_t {
     return value < 2 * half ? 0
                             : (std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(value)) - 8U)) - 1;

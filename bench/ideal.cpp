@@ -13,9 +13,9 @@ constexpr std::uint64_t enumerate_up_to = 4096;
 constexpr std::uint64_t trials = 4000;
 
 // P(no uplink has more than `most` flows) = flows! / uplinks^flows * [x^flows] (sum_{i<=most} x^i /
-// i!)^uplinks. Kept as probabilities: ways[f] is the chance that the uplinks so far took f flows, in Poisson
-// form, which keeps every number in range: each uplink is Poisson(flows/uplinks), and the sum is conditioned
-// at the end.
+// i!)^uplinks. Computed as probabilities: ways[f] is the probability that the uplinks so far took f flows, in
+// Poisson form, which keeps every number in range: each uplink is Poisson(flows/uplinks), and the sum is
+// conditioned at the end.
 double chance_at_most(std::uint32_t flows, std::uint32_t uplinks, std::uint32_t most) {
   const double rate = static_cast<double>(flows) / uplinks;
   std::vector<double> one(most + 1);
@@ -57,7 +57,7 @@ double balanced_rate(std::span<const FlowPath> flows, std::span<const double> ca
   return slowest_rate(load, capacities);
 }
 
-// How many hash outcomes there are, or more than `enumerate_up_to`.
+// The number of hash outcomes, or a value above `enumerate_up_to`.
 std::uint64_t outcomes(std::span<const FlowPath> flows) {
   std::uint64_t count = 1;
   for (const FlowPath& flow : flows)

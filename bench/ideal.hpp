@@ -1,8 +1,8 @@
-// What a link, a collective and a topology can give at best: the numbers that a measurement stands beside.
+// The theoretical maximum of a link, a collective and a topology, to compare measurements with.
 //
 // Promises: pure arithmetic, every constant with its source; the hash-expected bound is exact for one set of
-// equal uplinks and a seeded, repeatable estimate beyond. Refuses: an MTU too small to carry a byte (share
-// 0).
+// equal uplinks and a seeded, repeatable estimate beyond. An MTU too small for a byte of payload gives a
+// share of 0.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace lockstep::bench {
 
-// Bytes that go with every IP packet and count against the rate of the link.
+// Bytes added to every IP packet that count against the rate of the link.
 struct Framing {
   std::uint32_t bytes = 0;
 };
-// A kernel shaper counts skb->len, which holds the Ethernet header and nothing else of the frame; a GSO
-// super-packet is charged one header per segment (net/core/dev.c, qdisc_pkt_len_init).
+// A kernel shaper counts skb->len, which includes only the Ethernet header of the frame; a GSO super-packet
+// is charged one header per segment (net/core/dev.c, qdisc_pkt_len_init).
 constexpr Framing shaped_framing{14};
 // On a real wire: preamble and start 8, Ethernet header 14, FCS 4, inter-packet gap 12 (IEEE 802.3, 4.2.3
 // and 4.4.2).
@@ -33,7 +33,7 @@ struct RoceMessage {
   std::uint32_t path_mtu = 0;
   std::uint32_t extended = 0;  // bytes of extended headers, over the whole message
 };
-// RETH in a write's first packet; AETH in the first and the last packet of what answers a read (IBA volume 1,
+// RETH in a write's first packet; AETH in the first and the last packet of a read response (IBA volume 1,
 // chapter 9, extended transport headers).
 constexpr std::uint32_t reth_bytes = 16;
 constexpr std::uint32_t aeth_bytes = 4;
@@ -45,7 +45,7 @@ double rocev2_goodput_share(const RoceMessage& message, Framing framing, bool ip
 double nominal_goodput(std::uint64_t link_bits_per_second, std::uint32_t mtu, Framing framing,
                        bool ipv6 = false);
 
-// busbw / algbw of n ranks (nccl-tests doc/PERFORMANCE.md). algbw is bytes a rank / time.
+// busbw / algbw of n ranks (nccl-tests doc/PERFORMANCE.md). algbw is bytes per rank / time.
 enum class Collective : std::uint8_t {
   all_reduce,
   all_gather,
@@ -57,7 +57,7 @@ enum class Collective : std::uint8_t {
 };
 double busbw_factor(Collective collective, std::size_t ranks);
 
-// A flow for the ideal model: links that it surely crosses, and at each hash stage one of several equal
+// A flow for the ideal model: links that it certainly crosses, and at each hash stage one of several equal
 // links.
 struct FlowPath {
   std::vector<std::uint32_t> fixed;

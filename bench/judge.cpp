@@ -33,7 +33,7 @@ Ruling rule_trouble(const Measurement& measurement) {
   return {};
 }
 
-// What the figure is divided by; nullopt with the reason in `why`.
+// The divisor of the figure; nullopt with the reason in `why`.
 std::optional<double> reference_of(const Measurement& measurement, const Bound& bound, Statistic statistic,
                                    std::string& why) {
   if (bound.of == Bound::Of::absolute) return 1.0;
@@ -52,7 +52,8 @@ std::optional<double> reference_of(const Measurement& measurement, const Bound& 
   return std::nullopt;
 }
 
-// Does `a` decide over `b`? A failure before an unknown before a pass; then the worse figure; none is worst.
+// Whether `a` takes precedence over `b`: a failure before an unknown before a pass; then the worse figure;
+// none is worst.
 bool decides(const Ruling& a, const Ruling& b, bool at_least) {
   constexpr std::array<int, 3> weight{0, 2, 1};  // pass, fail, unknown
   const int wa = weight[static_cast<std::size_t>(a.verdict)];

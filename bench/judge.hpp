@@ -1,11 +1,11 @@
-// Judge: measurements against SLOs, as "What the numbers mean" of the spec language defines.
+// Judge: compares measurements with SLOs, as defined in "What the numbers mean" of the spec language.
 //
-// Promises: pure; the worst pair, size or group decides and is named; `have` is told in the terms of the
-// bound
-// ("96.0%", "11.3us", "940.0Mbps"). A pair that the fabric did not carry, or a wrong result, fails. Unknown,
-// with its reason: too few samples, a bound broken by an endpoint that was bound by its CPU (one that held in
-// spite of that has held: want of CPU only worsens a figure), no baseline, a transport or workload not to be
-// had, a probe that failed. A proven failure outweighs an unknown; an unknown outweighs a pass.
+// Promises: pure; the worst pair, size or group decides and is reported; `have` is in the terms of the bound
+// ("96.0%", "11.3us", "940.0Mbps"). A pair whose traffic the fabric did not deliver, or a wrong result,
+// fails. Unknown, with the reason: too few samples; a violated bound with an endpoint limited by its CPU (one
+// that held is a pass, because lack of CPU only worsens a figure); no baseline; a transport or workload that
+// is not available; a probe that failed. A proven failure takes precedence over an unknown, an unknown over a
+// pass.
 #pragma once
 
 #include <span>
@@ -24,11 +24,11 @@ struct SloVerdict {
   Metric metric = Metric::bandwidth;
   Statistic statistic = Statistic::min;
   std::string want;  // ">= 90% of nominal"
-  std::string have;  // of the worst: "96.0%"; empty where nothing could be said
+  std::string have;  // of the worst: "96.0%"; empty if nothing could be determined
   Verdict verdict = Verdict::unknown;
   std::string reason;                  // why it is not a pass, in one sentence
-  std::string worst;                   // Measurement::subject() of the one that decided
-  std::vector<std::size_t> violating;  // indices of measurements that break it
+  std::string worst;                   // Measurement::subject() of the deciding one
+  std::vector<std::size_t> violating;  // indices of measurements that violate it
 };
 
 struct BenchmarkVerdict {
@@ -41,21 +41,21 @@ struct BenchmarkVerdict {
 struct Ruling {
   Verdict verdict = Verdict::unknown;
   std::optional<double> figure;  // in the terms of the bound: a share of nominal, seconds, ...
-  std::string reason;            // why it is not a pass, where that is not the figure
-  bool wants_baseline = false;   // unknown for want of one, and of nothing else
+  std::string reason;            // why it is not a pass, if the figure is not the reason
+  bool wants_baseline = false;   // unknown only because there is no baseline
 };
 Ruling rule(const Slo& slo, const Measurement& measurement);
 // "96.0%", in the terms of the bound; empty: no figure.
 std::string told(const Slo& slo, const Ruling& ruling);
-bool at_least(const Slo& slo);        // of two bounds that are said neither or both: the lower one
+bool at_least(const Slo& slo);  // true: the bound is a lower one; if both or neither is set, see bound_of
 std::string want_of(const Slo& slo);  // ">= 90% of nominal"
 
-// `measurements` are those of one benchmark; those of other metrics are ignored.
+// `measurements` are those of one benchmark; other metrics are ignored.
 SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements);
 BenchmarkVerdict judge(const Benchmark& benchmark, std::span<const Measurement> measurements);
 
-// Fail if any fails, else unknown if any is, else pass. Nothing to judge is a pass: a benchmark without SLO
-// only shows figures.
+// Fail if any fails, else unknown if any is, else pass. An empty list is a pass: a benchmark without SLO only
+// shows figures.
 Verdict all_of(std::span<const Verdict> verdicts);
 // `--strict`: an unknown fails the gate.
 constexpr Verdict strict(Verdict verdict) { return verdict == Verdict::unknown ? Verdict::fail : verdict; }

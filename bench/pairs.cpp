@@ -51,7 +51,7 @@ Result<Done> check_rounds(std::span<const std::vector<Pair>> rounds, std::size_t
 std::vector<Group> rail_groups(std::span<const Endpoint> endpoints) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> place;
-  std::vector<std::set<std::string_view>> devices;  // of each group
+  std::vector<std::set<std::string_view>> devices;  // by group
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const std::string& rail = endpoints[i].rail;
     const auto [found, fresh] = place.emplace(rail, groups.size());

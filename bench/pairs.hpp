@@ -1,9 +1,9 @@
 // Endpoints and the choice of pairs: who sends to whom.
 //
-// Promises: pairs are directed, never within one device (same-host pairs are not counted), in an order that
-// is the same on every run: by distance around the circle of endpoints, so that each stretch of n pairs has
-// every endpoint once as sender and once as receiver. sample(N) takes whole turns of that circle, chosen by
-// the seed, so that no endpoint is left out before another comes twice.
+// Promises: pairs are directed, never within one device (same-host pairs are not counted), in the same order
+// on every run: by distance around the circle of endpoints, so that each run of n consecutive pairs has every
+// endpoint once as sender and once as receiver. sample(N) takes whole turns of that circle, chosen by the
+// seed, so that every endpoint is used before any is used twice.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace lockstep::bench {
 struct Endpoint {
   std::string device;   // gpu1
   std::string port;     // rail0
-  std::string address;  // 10.64.0.1, the source that is bound
+  std::string address;  // 10.64.0.1, the source address to bind
   std::string leaf;     // the switch at the other end of its link
   std::string rail;     // "0"; empty where the topology has no rails
 
@@ -36,10 +36,10 @@ struct Pair {
 std::vector<Pair> select_pairs(std::span<const Endpoint> endpoints, const PairChoice& choice,
                                std::uint64_t seed = 1);
 
-// `invalid_spec`: a pair names an endpoint that is not there, or one twice.
+// `invalid_spec`: a pair refers to a missing endpoint, or to the same one twice.
 Result<Done> check_rounds(std::span<const std::vector<Pair>> rounds, std::size_t endpoints);
 
-// One ring a rail, in the order of the endpoints; a rail with one rank has none. Without rails: one ring.
+// One ring per rail, in the order of the endpoints; a rail with one rank has none. Without rails: one ring.
 struct Group {
   std::string name;
   std::vector<std::size_t> ranks;

@@ -8,11 +8,11 @@
 namespace lockstep::bench {
 namespace {
 
-// The flows' links by numbers of their own, each once a flow: what nobody crosses costs nothing.
+// The links that flows cross, renumbered, each once per flow: links that no flow crosses cost nothing.
 struct Crossed {
-  std::vector<std::vector<std::uint32_t>> links;         // of each flow
-  std::vector<std::optional<std::uint64_t>> capacities;  // of each link; none: it has none
-  std::vector<std::uint64_t> bits_per_second;            // of each flow
+  std::vector<std::vector<std::uint32_t>> links;         // by flow
+  std::vector<std::optional<std::uint64_t>> capacities;  // by link; none: unknown
+  std::vector<std::uint64_t> bits_per_second;            // by flow
 
   Crossed(std::span<const Flow> flows, std::span<const std::uint64_t> of_all) {
     std::unordered_map<std::uint32_t, std::uint32_t> numbers;
@@ -32,7 +32,7 @@ struct Crossed {
   std::size_t flows() const { return links.size(); }
 };
 
-// What each round takes of one link: only of rounds that take any.
+// What each round uses of one link; contains only rounds that use it.
 class Usage {
  public:
   std::uint64_t in(std::size_t round) const {
@@ -101,8 +101,8 @@ class FirstFit {
 
   void place_one(std::size_t flow) {
     const std::vector<std::uint32_t>& links = flows_.links[flow];
-    // Rounds that are full, or in which one of its links is, are skipped at once: most are, late in a long
-    // list.
+    // Rounds that are full, or in which one of its links is full, are skipped at once: late in a long list
+    // most are.
     while (first_with_room_ < made_.rounds.size() && full(first_with_room_)) ++first_with_room_;
     std::size_t round = made_.rounds.size();
     const bool alone = too_big(flow);
@@ -128,14 +128,14 @@ class FirstFit {
 
   const Crossed& flows_;
   ScheduleLimits limits_;
-  std::vector<Usage> used_;              // of each link
-  std::vector<std::size_t> first_open_;  // a link: the first round that still has room on it
-  std::size_t first_with_room_ = 0;      // of all rounds, whatever the link
+  std::vector<Usage> used_;              // by link
+  std::vector<std::size_t> first_open_;  // by link: the first round that still has room on it
+  std::size_t first_with_room_ = 0;      // over all rounds, whatever the link
   std::vector<bool> closed_;
   Schedule made_;
 };
 
-// How many flows share its busiest link: those that have least choice should choose first.
+// By the number of flows on a flow's busiest link: flows with the least choice should be placed first.
 std::vector<std::size_t> most_contended_first(const Crossed& flows) {
   std::vector<std::size_t> load(flows.capacities.size(), 0);
   for (const auto& links : flows.links)

@@ -1,6 +1,6 @@
-// Summary: what is kept of a distribution: each statistic that an SLO can ask for, and the two ends.
+// Summary: the stored part of a distribution: each statistic that an SLO can use, and the two extremes.
 //
-// Promises: its `figure` is what `figure` of the distribution was, for every statistic; 12 numbers at most.
+// Promises: its `figure` equals `figure` of the distribution, for every statistic; 12 numbers at most.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lockstep::bench {
 
-// Those that a summary has a number of its own for: min, median and max are of `median`.
+// Statistics that a summary stores separately: min, median and max derive from `median`.
 inline constexpr std::array kPercentiles{Statistic::p1,  Statistic::p5,  Statistic::p10,
                                          Statistic::p25, Statistic::p75, Statistic::p90,
                                          Statistic::p95, Statistic::p99, Statistic::p999};

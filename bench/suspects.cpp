@@ -9,7 +9,7 @@ namespace lockstep::bench {
 namespace {
 
 using Thing = std::pair<Suspect::Kind, std::string>;
-using Chances = std::map<std::size_t, double>;  // by pair: that it crossed the thing
+using Chances = std::map<std::size_t, double>;  // by pair: the probability that it crossed the thing
 
 constexpr std::string_view kArrow = " -> ";
 
@@ -19,7 +19,7 @@ void add(Chances& chances, std::size_t pair, double chance) {
   chances[pair] = std::min(1.0, chances[pair] + chance);
 }
 
-// "leaf0:up0 <-> spine0:down0": a fault of the cable or of its port is often one of both ways.
+// "leaf0:up0 <-> spine0:down0": a fault of the cable or of its port often affects both directions.
 void add_links(std::map<Thing, Chances>& things, std::size_t pair, const Measurement& measurement) {
   std::map<std::string, double> entered;
   for (const CrossedLink& link : measurement.links) {
@@ -35,7 +35,7 @@ void add_links(std::map<Thing, Chances>& things, std::size_t pair, const Measure
   for (const auto& [device, chance] : entered) add(things[{Suspect::Kind::device, device}], pair, chance);
 }
 
-// A pair blames the sending and the receiving side apart (a slow row or column).
+// The sending and the receiving side of a pair are suspected separately (a slow row or column).
 void add_end(std::map<Thing, Chances>& things, std::size_t pair, const std::string& endpoint,
              const char* side) {
   if (endpoint.empty()) return;
@@ -54,8 +54,8 @@ std::map<Thing, Chances> things_of(std::span<const Measurement> measurements) {
   return things;
 }
 
-// How much better than no fault in common a fault of the thing explains the pairs over it: the logarithm of
-// the ratio of both likelihoods. Pairs that can't have crossed it say the same of both.
+// How much better a fault of the thing explains the pairs over it than no common fault: the logarithm of the
+// likelihood ratio. Pairs that can't have crossed it contribute nothing.
 double gain(const Chances& chances, const std::set<std::size_t>& slow,
             const std::set<std::size_t>& explained) {
   double sum = 0;
@@ -83,7 +83,7 @@ std::vector<Suspect> suspects(std::span<const Measurement> measurements, std::sp
   std::vector<Suspect> found;
   std::set<std::size_t> explained;
   for (std::size_t rank = 0; explained.size() < guilty.size(); ++rank) {
-    constexpr double kAlike = 1e-9;  // equal but for rounding
+    constexpr double kAlike = 1e-9;  // equal except for rounding
     double best = kAlike;
     for (const auto& [thing, chances] : things) best = std::max(best, gain(chances, guilty, explained));
     if (best <= kAlike) break;

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm|fuzz|mutants
-# build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides; vm: what
-# the VM lab uses, and nothing else; fuzz: what tests/fuzz uses besides build's; mutants: what tests/mutants uses besides
-# test's.
+# install-packages.sh build|test|vm|fuzz|mutants: installs the missing Debian 12 packages that lockstep needs.
+# build: to compile and run (FRR and lldpd for the twin). test: build's, and those of the tests, lints and benchmarks.
+# vm: those of the VM lab only. fuzz: build's, and those of tests/fuzz. mutants: those that tests/mutants needs in
+# addition to test's.
 set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
-  libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
+  libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev libboost1.81-dev
   libhowardhinnant-date-dev tzdata
   libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev frr lldpd iproute2 procps
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
              iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
-             openssh-client)
+             openssh-client openssl man-db dpkg-dev lintian mmdebstrap)
 elif [ "${1:-build}" = fuzz ]; then
-  packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: a stack with names
+  packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: symbolizes stack traces
 elif [ "${1:-build}" = mutants ]; then
   packages=(python3-clang-16 libclang-common-16-dev)  # libclang, and the compiler's own headers
 elif [ "${1:-build}" = vm ]; then

@@ -1,12 +1,13 @@
-// The driver seam: four blocking calls, each tried once. What a device is, and how to change it.
+// The driver interface: four blocking calls, each attempted once, that observe a device and change it.
 //
-// Promises asked of every driver (tests/contract holds them): each call may wait for a remote device and ends
-// with an error when its Call must end; observe never changes the device and says what it could not read and,
-// of the rows in scope, what the device lacks; apply does the changes in the order given, those first that
-// would undo others, and answers for each in its place; what is not asked for is left alone; a reply lost
-// after a write is unknown_outcome; one transaction at most is armed on a device; nothing is logged (notes
-// travel in observations and receipts). Retry, back-off, order, verification and locking belong to the
-// engine. What is optional is separate (Attached), so that this seam stays at four calls.
+// Contract for every driver (checked by tests/contract): each call may wait for a remote device and returns
+// an error when its Call has to end; observe never changes the device, and reports what it could not read and
+// which of the rows in scope the device does not support; apply makes the changes in the given order, except
+// that changes that would undo others come first, and returns one outcome per change at the same index;
+// everything not requested stays as it is; a reply lost after a write is unknown_outcome; at most one
+// transaction is armed on a device; drivers log nothing (notes are returned in observations and receipts).
+// The engine is responsible for retries, back-off, ordering, verification and locking. Optional features are
+// separate interfaces (Attached), so that this one stays at four calls.
 #pragma once
 
 #include <chrono>
@@ -29,20 +30,20 @@ namespace lockstep {
 struct Traits {
   std::string driver;          // "linux"
   std::vector<RowId> reads;    // rows that observe() reports
-  std::vector<RowId> writes;   // rows that apply() takes; a subset of reads
-  bool atomic = false;         // an apply happens whole or not at all
-  bool undoes_itself = false;  // Guard::undo_after is honoured by the device
+  std::vector<RowId> writes;   // rows that apply() accepts; a subset of reads
+  bool atomic = false;         // an apply takes effect completely or not at all
+  bool undoes_itself = false;  // the device honours Guard::undo_after
 };
 
-// What to read. A driver is told of `named` with each observation, as they change while it is attached; what
-// it reads whole needs no names, and what it does not read has none.
+// What to read. `named` is passed with each observation because the names change while the driver is
+// attached. Rows that are read completely, and rows that the driver does not read, have no names in it.
 struct Scope {
   std::vector<RowId> rows;  // empty: all of traits().reads
-  // Entries to look for by name, of rows of which a device has too many to read them all (kernel parameters,
-  // packages, units); the ports that are wanted, as interface[NAME]; and, where diverted[...] is among them,
-  // the routes that are, as fib[PREFIX].
+  // Entries to read by name, for rows of which a device has too many to read them all (kernel parameters,
+  // packages, units); the desired ports, as interface[NAME]; and, if diverted[...] is among them, the desired
+  // routes, as fib[PREFIX].
   std::vector<Path> named{};
-  // The first keys of those of a row.
+  // The first keys of the named entries of a row.
   std::set<std::string> names(RowId row) const {
     std::set<std::string> out;
     for (const Path one : named)
@@ -58,25 +59,26 @@ struct Scope {
 };
 
 struct Guard {
-  std::string ticket;    // this try, chosen and journalled by the engine first: a lost reply can be settled
-  std::string revision;  // refuse (conflict) if the device has moved on; empty: don't check
-  std::uint64_t epoch = 0;                              // an older leader than one that was here is denied
-  std::optional<std::chrono::milliseconds> undo_after;  // arms: the device undoes unless settled by then
-  // What is armed and settled; a second try of one step is of the same transaction. While one is armed, an
-  // apply of any other is a conflict.
+  std::string ticket;       // this attempt, journalled by the engine beforehand: a lost reply can be settled
+  std::string revision;     // fail with conflict if the device's revision differs; empty: don't check
+  std::uint64_t epoch = 0;  // lower than the highest epoch seen so far: denied
+  std::optional<std::chrono::milliseconds> undo_after;  // arms: the device rolls back unless settled by then
+  // What is armed and settled; a retry of a step belongs to the same transaction. While one is armed, an
+  // apply for any other transaction is a conflict.
   std::string transaction{};
-  // What an armed device then does, literally and in this order, as the engine planned it. A change whose
-  // `was` does not hold by then is left out: it was not made, or another hand made something else of it.
+  // The changes that an armed device makes to roll back, in this order, as planned by the engine. A change
+  // whose `was` no longer matches is skipped: it was never applied, or another writer has changed the entry
+  // since.
   ChangeSet undo{};
 };
 
 struct Receipt {
   struct Outcome {
     Path path;
-    std::optional<Error> error;  // none: believed done
+    std::optional<Error> error;  // none: believed to have succeeded
   };
   std::string ticket;
-  std::vector<Outcome> outcomes;  // one for each change, in order
+  std::vector<Outcome> outcomes;  // one per change, in order
   std::vector<std::string> notes;
 };
 
@@ -85,112 +87,120 @@ enum class Settlement : std::uint8_t { keep, undo, extend };
 class Driver {
  public:
   virtual ~Driver() = default;
-  // The same for as long as the driver is attached; asked again only after an error.
+  // Constant while the driver is attached; called again only after an error.
   virtual Result<Traits> traits(const Call& call) = 0;
-  // `if_not`: a revision; a driver that can tell cheaply that nothing changed answers with an empty tree and
-  // the same revision, and with all else. Pass empty to read in any case. What the device lacks
-  // (Observation::incapable) may be what an earlier observation found, while the device has not booted since
-  // and has the same ports.
+  // `if_not`: a revision. A driver that can detect cheaply that nothing changed returns an empty tree with
+  // the same revision and everything else filled in. An empty string always reads. What the device does not
+  // support (Observation::incapable) may come from an earlier observation, as long as the device has not
+  // rebooted since and has the same ports.
   virtual Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) = 0;
   virtual Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) = 0;
-  // Of an armed transaction. A settlement that was done is answered in the same way again, the opposite one
-  // with conflict: what the device has undone by itself can't be kept. `extend`: undo_after anew, from now.
+  // Settles an armed transaction. Repeating a completed settlement returns the same result; the opposite one
+  // is a conflict, because what the device has already rolled back can't be kept. `extend` restarts
+  // undo_after from now.
   virtual Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) = 0;
 };
 
 // Which devices may have changed.
 struct Woken {
-  bool all = false;                  // of those that the watcher stands for: events were lost
-  std::vector<std::string> devices;  // by name; one that nobody knows counts for nothing
+  bool all = false;                  // every device of this watcher: events were lost
+  std::vector<std::string> devices;  // by name; unknown names are ignored
   bool any() const { return all || !devices.empty(); }
 };
 
-// A pollable descriptor; readable when some device behind it may have changed. It may stand for many devices.
-// Events name devices, never values.
+// A pollable descriptor that becomes readable when a device behind it may have changed. It may cover many
+// devices. Events name devices, never values.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual int descriptor() const = 0;
-  // Reads what is there without blocking. An error: it has ended, and the driver is asked for another one.
+  // Reads the pending events without blocking. After an error the watcher is finished and the driver is asked
+  // for a new one.
   virtual Result<Woken> drain() = 0;
 };
 
-// The native calls that a change stands for, in the target's own words ("ip link set dev swp1 mtu 9216").
-// Asks the device nothing: what the words depend on is remembered from the last observation.
+// The native commands that a change corresponds to, in the target's syntax ("ip link set dev swp1 mtu 9216").
+// Does not contact the device: state that the commands depend on comes from the last observation.
 class Preview {
  public:
   virtual ~Preview() = default;
   virtual std::vector<std::string> native(const ChangeSet& changes) const = 0;
 };
 
-// Named, bounded remedies of effect drift: configured as desired, and the device does not do it.
+// Named, bounded remedies for effect drift: the device is configured as desired, but does not behave so.
 class Remedy {
  public:
   struct Offer {
     std::string name;          // "reinstall-multipath"
-    std::string what_it_does;  // one sentence, for the plan
+    std::string what_it_does;  // one sentence, shown in the plan
     Disruption disruption;
-    int tries_max;  // on this device within `within`, at least 1; counted over all runs; only a person goes
-                    // beyond
+    int tries_max;  // per device within `within`, counted over all runs; at least 1; beyond it, only an
+                    // operator can trigger it
     std::chrono::seconds within;
-    bool before_writes = false;  // what is written needs it: it comes first
+    bool before_writes = false;  // the writes depend on it, so it runs before them
   };
   virtual ~Remedy() = default;
-  // What would cure this effect difference (one that this device's own driver observed or another's); none:
-  // nothing. Asks the device nothing, as a Preview.
+  // The remedy for this effect difference (observed by this device's own driver or by another); none: there
+  // is no remedy. Does not contact the device.
   virtual std::optional<Offer> offer(const Change& effect) const = 0;
-  // What this effect is known to need after something beneath it was disturbed, whatever it is now; none: it
-  // comes back by itself. A plan that disturbs it lists the remedy, for the case that offer() says so then.
+  // The remedy that this effect is known to need after something below it was disturbed, whatever its current
+  // state; none: it recovers by itself. A plan that disturbs it lists the remedy, in case offer() returns it
+  // then.
   virtual std::optional<Offer> stands_by([[maybe_unused]] const Change& effect) const { return std::nullopt; }
-  // All effects that one offer, by its name, is for, in one call: what serves several of them is done once.
+  // Applies one offer, by its name, to all effects that it is for, in one call: work that serves several is
+  // done once.
   virtual Result<Done> cure(const ChangeSet& effects, const Call& call) = 0;
 };
 
-// What uses a setting now, and would lose by its change. Asked before a step that waits until nothing does.
+// What currently uses a setting and would be disrupted by changing it. Read before a step that waits for the
+// setting to be idle.
 class Usage {
  public:
   struct Use {
     std::string what;        // "packets of class 3 of swp1", "queue pairs of mlx5_0"
-    std::uint64_t open = 0;  // what lasts until somebody closes it
-    // What passes, counted from some moment on: it grows while there is any. None: of what is open or not.
+    std::uint64_t open = 0;  // uses that last until they are closed
+    // Passing traffic, counted from an arbitrary start; increases while there is any. None: only `open`
+    // applies.
     std::optional<std::uint64_t> passed{};
   };
   virtual ~Usage() = default;
-  // Whether it can tell of an entry. Asks the device nothing, as a Preview.
+  // Whether it can report on an entry. Does not contact the device.
   virtual bool knows(Path entry) const = 0;
-  // Of an entry that it knows. `unsupported`: it can't tell, now or later.
+  // For an entry that it knows. `unsupported`: use can't be determined, now or later.
   virtual Result<Use> of(Path entry, const Call& call) = 0;
 };
 
-// What the device's owner lets specs do, whoever asks (host_policy/): apply and cure refuse the rest.
+// What the device's owner allows specs to do, whoever requests it (host_policy/): apply and cure refuse the
+// rest.
 class Permission {
  public:
   virtual ~Permission() = default;
-  // Why a change, or the cure of an effect, is refused; none: it is allowed. Asks the device nothing, as a
-  // Preview.
+  // Why a change, or the remedy of an effect, is refused; none: it is allowed. Does not contact the
+  // device.
   virtual std::optional<std::string> why_not(const Change& change) const = 0;
-  // Why what disturbs traffic or worse needs an answer at the prompt; none: the specs' own rules apply.
+  // Why changes that disturb traffic or worse need approval at the prompt; none: only the specs' own rules
+  // apply.
   virtual std::optional<std::string> why_not_unasked() const = 0;
-  // Why nobody can confirm a deletion beyond the specs' share; none: a person can.
+  // Why a deletion beyond the specs' share can't be confirmed; none: an operator can confirm it.
   virtual std::optional<std::string> why_not_confirm_deletion() const = 0;
 };
 
-// A driver attached to one device, with the optional parts that it has. The pointers live as long as
-// `driver`.
+// A driver attached to one device, with the optional interfaces that it implements. The pointers live as long
+// as `driver`.
 struct Attached {
   std::unique_ptr<Driver> driver;
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
   Usage* usage = nullptr;
-  Permission* permission = nullptr;  // null: all is allowed
-  // By which address it is reached over the network; none: it is in this machine, as all are until there are
-  // agents.
+  Permission* permission = nullptr;  // null: everything is allowed
+  // The address over which the device is reached; none: it is on this machine, as all devices are until there
+  // are agents.
   std::optional<IpAddress> address{};
-  // What it changes, as no spec can call it ("machine-4d2e..."): one writer at a time. Empty: only this fleet
-  // knows of it.
+  // Identity of what it changes, in a form that no spec can use as a name ("machine-4d2e..."): it has one
+  // writer at a time. Empty: known only within this fleet.
   std::string machine{};
-  // A watch on the device; null when the driver can't watch. Drivers of several devices may answer with one
-  // watcher, which is then watched once.
+  // Opens a watch on the device; null if the driver can't watch. Drivers of several devices may return the
+  // same watcher, which is then watched once.
   std::function<Result<std::shared_ptr<Watcher>>()> watch;
 };
 

@@ -1,11 +1,11 @@
-# Sourced by tests that are scripts: what a command must end with and say. The script's last line is `failed_none`.
+# Sourced by shell tests: checks the exit code and output of commands. The script must end with `failed_none`.
 
 failures=0
 fail() {
   echo "FAILED: $*" >&2
   failures=$((failures + 1))
 }
-# expect CODE TEXT COMMAND...: the exit code, and a text that the output has.
+# expect CODE TEXT COMMAND...: COMMAND must exit with CODE, and its output must contain TEXT.
 expect() {
   local code=0 out
   out=$("${@:3}" 2>&1 </dev/null) || code=$?
@@ -14,8 +14,8 @@ expect() {
 }
 failed_none() { [ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }; }
 
-# own_machine HOSTNAME WHY "$0" "$@": runs the script anew as root in mount, network and host name namespaces of its own, with
-# an /etc that is a copy, and state of its own; sets lockstep and work, a folder that goes with it. WHY it needs root.
+# own_machine HOSTNAME WHY "$0" "$@": runs the script again as root in its own mount, network and UTS namespaces, with a
+# copy of /etc and its own state. Sets lockstep, and work, a folder that is removed at the end. WHY: why it needs root.
 own_machine() {
   local name=$1 why=$2 script=$3 status=0
   lockstep=$(realpath "$4")
@@ -34,7 +34,7 @@ own_machine() {
   export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
 }
 
-# one_host FOLDER DEVICE SYSCTLS: specs in $work/FOLDER of this machine alone, under that name, with kernel parameters.
+# one_host FOLDER DEVICE SYSCTLS: writes specs to $work/FOLDER: this machine alone, named DEVICE, with these sysctls.
 one_host() {
   mkdir -p "$work/$1"
   cat >"$work/$1/host.yaml" <<YAML

@@ -1,4 +1,4 @@
-// A leaf of 128 ports, two of them to spines, that knows 1,000 prefixes over both, in a network namespace.
+// Makes a leaf switch in a network namespace: 128 ports, and 1,000 prefixes with next hops over two spines.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace lockstep {
 inline constexpr int kLargeLeafPorts = 128;
 inline constexpr const char* kLargeLeafTransit = "diverted[10.65.0.0/16]/transit";
 
-// `netns`: by name. False: ip(8) failed.
+// `netns` is the name of the namespace. Returns false if ip(8) failed.
 inline bool make_large_leaf(const std::string& netns) {
   constexpr int kPrefixes = 1000;
   std::string batch;
@@ -31,7 +31,7 @@ inline bool make_large_leaf(const std::string& netns) {
   return ::pclose(pipe) == 0;
 }
 
-// What an observation of it asks for by name: its pool's transit, first, and its ports.
+// The entries that an observation requests by name: first the pool's transit, then the ports.
 inline std::vector<Path> large_leaf_names() {
   std::vector<Path> out{*Path::parse(kLargeLeafTransit)};
   for (int port = 0; port < kLargeLeafPorts; ++port)

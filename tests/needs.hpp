@@ -1,9 +1,9 @@
-// What becomes of a test that can't run on this machine: the one rule (tests/needs.sh has it for scripts).
+// The rule for tests that can't run on this machine (tests/needs.sh implements it for scripts).
 //
-// On CI (environment variable CI) root, the packages of cmake/install-packages.sh and what is built of them
-// are there: a test that lacks one of them fails, so that no suite is green for having tested nothing.
-// Elsewhere it is skipped, as is everywhere what a kernel or a device simply hasn't. A skipped test says what
-// was not tested.
+// CI (environment variable CI) has root, the packages of cmake/install-packages.sh and what is built from
+// them: a test that lacks one of them fails there, so that no suite passes without having tested anything.
+// Elsewhere such a test is skipped. A test that needs a kernel feature or a device is skipped everywhere if
+// the machine lacks it. A skipped test reports what was not tested.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A plan as goldens and failure messages have it: one line a step, one a change.
+// Prints a plan for goldens and failure messages: one line per step and one per change.
 #pragma once
 
 #include <fmt/format.h>

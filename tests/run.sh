@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# run.sh [fast|vm|all|soak|mutants]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan
-# and runs the fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides,
-# clang-tidy, the executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to
-# end, three minutes of simulated clusters, and more hostile specs; soak runs 20,000 seeds of simulated clusters of 12 to 24
-# devices and 1,000 of 200, and kills 100 gated applies; mutants seeds 200 defects in the engine, one at a time, and fails where the tests find too few.
+# run.sh [fast|vm|all|soak|mutants]: runs the tests; installs missing packages.
+# fast (the default): the fast suite, built with ASan and UBSan.
+# vm: the tests under Debian's own kernel in an emulated machine.
+# all: fast and vm, and in addition clang-tidy; the executor, the engine, the session and the benchmarks under TSan; and, on
+# an optimised build, the twin end to end, 800 seeds of simulated clusters, and more hostile specs.
+# soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, and 100 killed gated applies.
+# mutants: 200 seeded defects in the engine, one at a time; fails if the tests find too few.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
@@ -14,7 +16,7 @@ esac
 fast() {
   cmake --preset asan >/dev/null
   cmake --build --preset asan
-  # Two at a time, of which at most one works on a real kernel and real daemons (RESOURCE_LOCK kernel).
+  # Two tests at a time, of which at most one uses a real kernel and real daemons (RESOURCE_LOCK kernel).
   ctest --preset asan --parallel 2 --no-tests=error --label-regex fast
 }
 
@@ -26,10 +28,10 @@ under_tsan() {
   printf '%s\0' "${programs[@]/#/build/tsan/bin/}" | GTEST_BRIEF=1 xargs -0 -n 1 -P 2 setarch "$(uname -m)" -R
 }
 
-# What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).
-# Its stderr counts warnings of headers that it does not show, thousands of lines: shown when it fails.
+# Lints the shipped code for what the compiler does not report (.clang-tidy lists the checks, and why others are off).
+# stderr has thousands of lines that count suppressed warnings of headers: shown only on failure.
 clang_tidy() {
-  # The sources as the build takes them: eight at a time, by files that include them, and some by themselves.
+  # The sources as the build compiles them: in unity files of eight, and some separately.
   run-clang-tidy-16 -quiet -p build/asan -checks=-bugprone-suspicious-include \
     "^$PWD/(build/asan/)?(specs|drivers|bench|reconciler|examples)/" 2>build/asan/clang-tidy.log || { cat build/asan/clang-tidy.log >&2; exit 1; }
 }
@@ -41,7 +43,7 @@ optimised() {
   ctest --preset bench --parallel 2 --no-tests=error --label-regex "$1"
 }
 
-# Which seeded defects the tests of model, engine and session and the simulation find.
+# Counts the seeded defects that the tests of model, engine and session and the simulation find.
 mutants() {
   cmake/install-packages.sh mutants
   cmake --preset mutants
@@ -59,6 +61,6 @@ case $suite in
     fast
     under_tsan
     clang_tidy
-    optimised 'long|vm' lockstep simulate simulate_gate twin_tests vm_tests unit_compile perf_plan_fleet
+    optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate twin_tests vm_tests unit_compile perf_plan_fleet
     ;;
 esac

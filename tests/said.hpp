@@ -1,4 +1,4 @@
-// A value of a spec as if it had been written there.
+// Makes a spec value that counts as written in a spec.
 #pragma once
 
 #include <utility>

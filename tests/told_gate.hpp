@@ -1,5 +1,5 @@
-// A measurer of one pair that answers as a test tells it. Before a change the pair holds, or can't be judged
-// where an earlier one is pending; what is confirmed is what was told last.
+// A measurer of one pair whose verdicts the test chooses. Before a change the pair passes, or is not run if
+// an earlier change is pending; a confirmation repeats the last verdict.
 #pragma once
 
 #include "reconciler/engine/apply.hpp"
@@ -31,7 +31,7 @@ class ToldGate : public Measurer {
     }
     return told_measurement(last_);
   }
-  // After a change, or after its undo.
+  // The verdict after a change, or after its rollback.
   virtual Result<GateVerdict> tell(const GateQuestion& question) = 0;
 
  private:

@@ -25,14 +25,14 @@ struct RunState {
   void start_probes(const std::vector<std::size_t>& wanted);
   // An order with what every role needs: job, token, time limits, congestion control, own and peer address.
   Json order(const char* op, std::uint64_t job, std::size_t own, std::size_t peer) const;
-  // The own port of an end of a connection, the `which`th between the two; 0: the kernel's choice.
+  // The own port of an end of connection number `which` between the two; 0: the kernel chooses.
   enum class Side : std::uint8_t { listens, connects };
   std::uint16_t flow_port(Side side, std::size_t own, std::size_t peer, std::uint64_t which) const;
   Measurement blank(Metric metric) const;
 };
 
-// The busier of the two ends and the machine decide; sets cpu_limited and its reason, with the figures.
-// `reached` is the share of nominal that was seen (0: unknown): what the link stopped, no CPU did.
+// Decides by the busier of the two ends and the machine; sets cpu_limited and its reason, with the figures.
+// `reached` is the measured share of nominal (0: unknown): what the link limited was not limited by a CPU.
 void mark_cpu(Measurement& measurement, double busiest, const std::string& endpoint, double machine_idle,
               double reached);
 

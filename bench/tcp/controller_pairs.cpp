@@ -1,4 +1,4 @@
-// Pairs of one round: each goes through its repeats on its own clock, so that a stuck one holds up no other.
+// Pairs of one round: each goes through its repeats on its own clock, so that a stuck one delays no other.
 #include <algorithm>
 
 #include "bench/ideal.hpp"
@@ -18,7 +18,7 @@ struct PairRun {
   std::uint32_t repeat = 0;
   std::uint64_t job = 0;
   std::uint64_t deadline = 0;
-  std::uint64_t ended_by = 0;  // the result is there; how long the source's own report is waited for
+  std::uint64_t ended_by = 0;  // the result is available; how long to wait for the source's own report
   bool done = false;
   std::optional<Json> result;
   std::optional<Json> ending;
@@ -59,7 +59,7 @@ class PairRound {
   void add(const Pair& pair) {
     PairRun run;
     run.measurement = state_.made.size();
-    // Reading is a stream the other way: what is read flows from the far end to `from`.
+    // Reading is a stream in the other direction: data flows from the far end to `from`.
     const bool read = state_.plan.workload == Workload::read_bandwidth;
     run.active = read ? pair.to : pair.from;
     run.passive = read ? pair.from : pair.to;
@@ -98,7 +98,7 @@ class PairRound {
     order["ownPort"] = state_.flow_port(RunState::Side::listens, run.passive, run.active, run.repeat);
     order["warmUpNs"] = ns(timing.warm_up);
     order["windowNs"] = ns(timing.window);
-    // The listener must outlast the connect, so that the one that connects tells the stage.
+    // The listener must outlast the connect, so that the connecting side reports the stage.
     order["connectNs"] = ns(timing.connect) + ns(timing.slack) / 2;
     state_.fleet.send(run.passive, order);
   }
@@ -131,7 +131,7 @@ class PairRound {
     if (what == "listening") return connect(run, event.message);
     if (what == "failed") {
       const std::string trouble = text_of(event.message, "trouble");
-      if (trouble == "stall")  // a path that works, and then time passed: a starved machine does that too
+      if (trouble == "stall")  // the path works, but time passed: a starved machine causes that too
         mark_cpu(of(run), run.busiest, endpoint(run.busiest_end).name(),
                  std::min(run.least_idle, idle_share(run.machine, machine_cpu())), 0);
       return fail(run, endpoint(event.endpoint).name() + ": " + text_of(event.message, "text"),
@@ -140,11 +140,11 @@ class PairRound {
     if (what == "result") {
       run.result = event.message;
       charge(run, event);
-      // The source hears of the end by a reset, one trip later; lost, it costs this much and a note.
+      // The source learns of the end from a reset, one trip later; a lost reset costs this much and a note.
       run.ended_by = now_ns() + 200'000'000;
     }
     if (what == "ended") {
-      // The sink may have failed, and tells so itself: its message may come after this one.
+      // The sink may have failed and reports that itself: its message may come after this one.
       run.ending = event.message;
       charge(run, event);
     }
@@ -166,7 +166,7 @@ class PairRound {
       run.merged.merge(histogram_of(*run.result));
     } else {
       const double seconds = static_cast<double>(number_of(*run.result, "elapsedNs")) / 1e9;
-      if (!(seconds > 0)) return fail(run, "the probe told no time", Trouble::tool);
+      if (!(seconds > 0)) return fail(run, "the probe reported no time", Trouble::tool);
       measurement.seen.samples.push_back(static_cast<double>(number_of(*run.result, "bytes")) * 8 / seconds);
       if (run.ending) note_mtu(run, measurement);
     }

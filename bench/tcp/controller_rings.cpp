@@ -23,7 +23,7 @@ struct GroupRun {
   std::uint64_t job = 0;  // of rank 0; rank r has job + r
   std::vector<RankReport> ranks;
   std::uint64_t deadline = 0;
-  std::uint64_t settle_by = 0;  // after the first failure: the others' reports tell where it is
+  std::uint64_t settle_by = 0;  // after the first failure: wait for the others' reports to locate it
   MachineCpu machine;
   bool joined = false;
   bool done = false;
@@ -93,7 +93,7 @@ class GroupRound {
     state_.next_job += count;
     run.machine = machine_cpu();
     const std::uint64_t budget = ns(plan.collective_budget);
-    // One iteration may begin just before the budget ends; it may take as long as all that were before it.
+    // One iteration may begin just before the budget ends, and take as long as all previous ones together.
     run.deadline = now_ns() + 2 * ns(plan.timing.connect) + 2 * budget + stall() + ns(plan.timing.slack);
     for (std::size_t rank = 0; rank < count; ++rank) {
       const std::size_t own = run.group->ranks[rank];
@@ -171,7 +171,7 @@ class GroupRound {
     }
   }
 
-  // Times of all ranks, one row a rank; empty if they do not agree on the number of iterations.
+  // Times of all ranks, one row per rank; empty if they do not agree on the number of iterations.
   static std::vector<std::vector<double>> rows(const GroupRun& run, const char* key) {
     std::vector<std::vector<double>> rows;
     for (const RankReport& report : run.ranks) rows.push_back(reals_of(*report.result, key));
@@ -231,9 +231,9 @@ class GroupRound {
     mark_cpu(skew, busiest, name(run, whose), idle, nominal > 0 ? busbw.value / nominal : 0);
   }
 
-  // Several ranks tell of one failure. Who speaks: a wrong result or a dead probe, then a connect that
-  // failed, then the hop that lost most between what one sent and the next received (closed connections
-  // follow a stall).
+  // Several ranks report one failure. In order of precedence: a wrong result or a dead probe, then a connect
+  // that failed, then the hop with the largest loss between what one sent and the next received (closed
+  // connections follow a stall).
   double weight(const GroupRun& run, std::size_t rank) const {
     const Json& failure = *run.ranks[rank].failure;
     if (text_of(failure, "trouble") != "path") return 1e18;
@@ -255,7 +255,7 @@ class GroupRound {
     if (!worst) return conclude_with(run, "timed out: a probe did not answer", Trouble::tool);
     const Json& failure = *run.ranks[*worst].failure;
     const std::string trouble = text_of(failure, "trouble");
-    if (trouble == "path" && !stalled.empty()) {  // as for pairs: a starved machine does that too
+    if (trouble == "path" && !stalled.empty()) {  // as for pairs: a starved machine causes that too
       const double idle = idle_share(run.machine, machine_cpu());
       for (const std::size_t index : {run.busbw, run.busbw + 1})
         mark_cpu(state_.made[index], 0, name(run, *worst), idle, 0);

@@ -67,7 +67,7 @@ ProcessCpu process_cpu() {
 MachineCpu machine_cpu() {
   MachineCpu cpu;
   const std::vector<std::uint64_t> ticks = first_line("/proc/stat");
-  // user nice system idle iowait irq softirq steal; guest times are counted in user already.
+  // user nice system idle iowait irq softirq steal; guest times are already counted in user.
   for (std::size_t i = 0; i < ticks.size() && i < 8; ++i) cpu.all += ticks[i];
   if (ticks.size() > 4) cpu.idle = ticks[3] + ticks[4];
   return cpu;

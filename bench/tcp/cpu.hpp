@@ -1,7 +1,7 @@
-// How busy this process and this machine are: to tell a slow network from a slow CPU.
+// How busy this process and this machine are, to distinguish a slow network from a slow CPU.
 //
-// Promises: cheap (one pread, one getrusage); what cannot be read is 0. Refuses to guess about other
-// processes.
+// Promises: cheap (one pread, one getrusage); values that can't be read are 0. Other processes are not
+// examined.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 namespace lockstep::bench {
 
 std::uint64_t now_ns();               // CLOCK_MONOTONIC: one clock for all processes of a machine
-int poll_ms(std::uint64_t until_ns);  // for poll(2), until then; a minute at most
+int poll_ms(std::uint64_t until_ns);  // timeout for poll(2) until then; a minute at most
 
-// Of this process since its start, in ns: on a CPU (getrusage, which has ticks where schedstat is not to be
-// had), and runnable but waiting for one (/proc/self/schedstat, second field; proc(5)).
+// CPU time of this process since its start, in ns: on a CPU (getrusage, in ticks if schedstat is not
+// available), and runnable but waiting for one (/proc/self/schedstat, second field; proc(5)).
 struct ProcessCpu {
   std::uint64_t ran = 0;
   std::uint64_t waited = 0;
@@ -27,7 +27,7 @@ struct MachineCpu {
 MachineCpu machine_cpu();
 
 // An endpoint that waits for the network sleeps. One that was running or runnable for 90 % of the window had
-// no slack: it was bound by its CPU. Measured on this lab (2 vCPU, veth, 1 s windows): the busier end of an
+// no slack: it was limited by its CPU. Measured on this lab (2 vCPU, veth, 1 s windows): the busier end of an
 // unshaped stream on a quiet machine 96-99 % (3 runs), of one shaped to 1 Gb/s 8-28 % even with a load of 15
 // from other work (5 runs).
 constexpr double busy_endpoint = 0.90;
@@ -36,9 +36,9 @@ constexpr double busy_endpoint = 0.90;
 constexpr double idle_machine = 0.05;
 
 double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
-// In which it was on a CPU: what it cost, whoever else was waiting.
+// The share in which it was on a CPU: its own cost, whoever else was waiting.
 double ran_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
-// Of one that polls, and is never idle: the share in which it was kept from running.
+// For a process that polls and is never idle: the share in which it was kept from running.
 double waited_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
 double idle_share(const MachineCpu& before, const MachineCpu& after);  // 1 if no tick passed
 

@@ -14,9 +14,9 @@ namespace lockstep::bench {
 namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
-// A probe does nothing at its start but enter a namespace; ten seconds pass only on a machine that is stuck.
+// At its start a probe only enters a namespace; ten seconds pass only on a machine that is stuck.
 constexpr std::uint64_t start_ns = 10 * second;
-// At the end a probe only has to read EOF and leave.
+// At the end a probe only has to read EOF and exit.
 constexpr std::uint64_t leave_ns = second / 2;
 constexpr int control_fd = 3;  // in the probe
 
@@ -34,7 +34,7 @@ ProbeFleet::ProbeFleet(std::string executable, const std::vector<ProbeEndpoint>&
       stop_(std::move(stop)) {}
 
 ProbeFleet::~ProbeFleet() {
-  for (Probe& probe : probes_) probe.control.close();  // EOF: all of them leave at the same time
+  for (Probe& probe : probes_) probe.control.close();  // EOF: all of them exit at the same time
   for (Probe& probe : probes_)
     if (probe.pid > 0) (void)reap(probe.pid, leave_ns);
 }
@@ -93,7 +93,7 @@ void ProbeFleet::send(std::size_t endpoint, const Json& message) {
   Probe& probe = probes_[endpoint];
   if (!probe.control) return;
   const std::string bytes = framed(message);
-  // A socketpair holds 200 KB; orders are under 1 KB, so only a probe that does not run lets it fill.
+  // A socketpair holds 200 KB; orders are under 1 KB, so it only fills if the probe does not run.
   const ssize_t sent =
       ::send(probe.control.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != static_cast<ssize_t>(bytes.size())) bury(endpoint, "does not take orders", pending_);

@@ -1,9 +1,9 @@
-// ProbeFleet: the probe processes of one run, one an endpoint, and the messages to and from them.
+// ProbeFleet: the probe processes of one run, one per endpoint, and the messages to and from them.
 //
 // Promises: a probe that cannot be started or dies is an event, never a hang; every wait ends at its
-// deadline, on a message, or when stop is requested; the destructor leaves no process behind (a probe gets a
-// moment to end by itself, then SIGKILL by its own pid) and no zombie. Refuses: orders to a probe that does
-// not read (it is killed and told as dead).
+// deadline, on a message, or when a stop is requested; the destructor leaves no process behind (a probe gets
+// a moment to end by itself, then SIGKILL by its own pid) and no zombie. A probe that does not read its
+// orders is killed and reported as dead.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +27,7 @@ class ProbeFleet {
   ProbeFleet& operator=(const ProbeFleet&) = delete;
 
   using Started = std::function<void(std::size_t endpoint, pid_t pid)>;
-  // Starts those that do not run, and waits until all of them are ready or have said why not.
+  // Starts those that are not running, and waits until each of them is ready or has reported why not.
   void ensure(const std::vector<std::size_t>& endpoints, const Started& started);
   bool alive(std::size_t endpoint) const { return bool(probes_[endpoint].control); }
   const std::string& trouble(std::size_t endpoint) const { return probes_[endpoint].trouble; }

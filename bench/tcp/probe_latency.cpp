@@ -1,5 +1,6 @@
-// Request-response: the ping side sends a small message, waits for its echo, records the round trip, and does
-// it again; the echo side sends back what it gets. Latency is half the round trip; histograms hold the whole.
+// Request-response: the ping side repeatedly sends a small message, waits for its echo and records the round
+// trip; the echo side sends back what it receives. Latency is half the round trip; histograms hold whole
+// round trips.
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
@@ -44,7 +45,7 @@ class Echo final : public Task {
         std::vector<char> bytes(message_most);
         const ssize_t got = recv(fd, bytes.data(), bytes.size(), 0);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-        if (got <= 0) {  // the ping side is through, and tells its own end
+        if (got <= 0) {  // the ping side has finished, and reports its own end
           finished = true;
           return;
         }
@@ -154,7 +155,7 @@ class Ping final : public Task {
     result["busy"] = busy_share(cpu_, process_cpu(), now - window_from_);
     tell(std::move(result));
     finished = true;
-    // All is answered; else its port would be kept for a minute (RFC 9293, TIME-WAIT).
+    // Everything is answered; a normal close would keep the port for a minute (RFC 9293, TIME-WAIT).
     close_hard(connection_);
   }
 

@@ -120,7 +120,8 @@ void ProbeLoop::watch(int fd, Task& task, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
   event.data.fd = fd;
-  // The kernel's word and not our record's: a number may have been closed, and be another's already.
+  // Relies on the kernel, not on our record: a number may have been closed and already belong to another
+  // descriptor.
   if (epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, fd, &event) != 0)
     (void)epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, fd, &event);
   owners_[fd] = task.job();
@@ -191,7 +192,7 @@ void ProbeLoop::wake_tasks() {
       ++task;
       continue;
     }
-    // Closing a descriptor takes it out of the epoll set (epoll(7)); only our own record must follow.
+    // Closing a descriptor removes it from the epoll set (epoll(7)); only our own record must follow.
     std::erase_if(owners_, [&](const auto& owner) { return owner.second == task->first; });
     task = tasks_.erase(task);
   }

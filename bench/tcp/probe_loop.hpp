@@ -1,8 +1,8 @@
-// The probe's event loop: one thread, epoll, tasks that each hold one role in one measurement.
+// The probe's event loop: one thread, epoll, tasks that each have one role in one measurement.
 //
-// Promises: a task hears of its descriptors and of its own next wake-up; after it has finished it is
-// destroyed and its sockets with it; the loop ends at EOF on the control descriptor. Refuses: nothing; a task
-// that is never woken again ends at its deadline.
+// Promises: a task gets the events of its descriptors and its own next wake-up; when it has finished, it and
+// its sockets are destroyed; the loop ends at EOF on the control descriptor. A task without events ends at
+// its deadline.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class Task {
   Task& operator=(const Task&) = delete;
 
   virtual Result<Done> start() = 0;
-  virtual void ready(int fd) = 0;             // readable, writable or in error: try what is wanted
+  virtual void ready(int fd) = 0;             // readable, writable or in error: continue
   virtual void timed(std::uint64_t now) = 0;  // wake_at has passed
   virtual void told(const Json&) {}           // a later message about this job
   std::uint64_t wake_at = ~std::uint64_t{0};  // CLOCK_MONOTONIC, ns
@@ -36,16 +36,18 @@ class Task {
 
  protected:
   void tell(Json message);  // adds the job
-  // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
+  // Sends the failure and finishes. `trouble`: path, stall (the path delivered bytes, then none), wrong,
+  // tool.
   void fail(const std::string& text, const char* trouble = "path");
-  // From now on sockets are opened at the port that the order names, where it names one that is free.
+  // From now on sockets are opened at the port in the order, if it has one that is free.
   void choose_port(const Json& order);
-  // Listens at the own address, and tells the port.
+  // Listens at the own address, and reports the port.
   Result<Descriptor> listen();
   Result<Descriptor> dial(const Address& to);
-  // A dialled descriptor has an event. True: connected, and the greeting is sent; else not yet, or failed.
+  // Handles an event of a connecting descriptor. True: connected, and the greeting is sent; else not yet, or
+  // failed.
   bool finish_connect(int fd);
-  bool read_hello(int fd);  // false: not all there yet, or failed
+  bool read_hello(int fd);  // false: incomplete, or failed
 
   ProbeLoop& loop_;
   std::uint64_t job_;
@@ -55,13 +57,13 @@ class Task {
   std::string congestion_;
   Address own_;
   Address peer_;
-  std::optional<Address> chosen_;  // own, at a port
+  std::optional<Address> chosen_;  // own address and port
   std::string bad_address_;
 
  private:
   std::string hello() const;
   bool set_addresses(const Json& order);
-  // At the chosen port, else at one of the kernel's choice.
+  // At the chosen port, else at one that the kernel chooses.
   template <class Open>
   Result<Descriptor> open_own(const Open& open) const {
     if (chosen_)
@@ -74,10 +76,10 @@ class Task {
 class ProbeLoop {
  public:
   ProbeLoop(Descriptor control, Descriptor epoll) : control_(std::move(control)), epoll_(std::move(epoll)) {}
-  int run();  // until the controller closes; 0, or 1 if it spoke nonsense
+  int run();  // until the controller closes; 0, or 1 after an invalid message
 
   void tell(const Json& message);
-  void watch(int fd, Task& task, bool read, bool write);  // again to change; none of both: still errors
+  void watch(int fd, Task& task, bool read, bool write);  // again to change; neither: errors only
   void forget(int fd);
 
  private:
@@ -94,7 +96,7 @@ class ProbeLoop {
   std::map<int, std::uint64_t> owners_;  // descriptor -> job
 };
 
-// The roles. `order` carries what they need (see orders in controller_*.cpp).
+// The roles. `order` contains what they need (see orders in controller_*.cpp).
 std::unique_ptr<Task> make_sink(ProbeLoop& loop, const Json& order);
 std::unique_ptr<Task> make_source(ProbeLoop& loop, const Json& order);
 std::unique_ptr<Task> make_echo(ProbeLoop& loop, const Json& order);

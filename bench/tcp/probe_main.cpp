@@ -37,7 +37,7 @@ Orders read_orders(int argc, char** argv) {
   return orders;
 }
 
-// What the caller left open is none of the probe's business, and would keep its sockets alive.
+// Descriptors left open by the caller would keep its sockets alive.
 void close_others(int keep) {
   if (keep > 3) (void)syscall(SYS_close_range, 3U, static_cast<unsigned>(keep - 1), 0U);
   (void)syscall(SYS_close_range, static_cast<unsigned>(keep + 1), ~0U, 0U);

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// Where the benchmark does not say: long enough for 3 windows of 500 ms, and what p5 needs of iterations.
+// Default duration: long enough for 3 windows of 500 ms, and for the iterations that p5 needs.
 constexpr milliseconds default_duration{1500};
 constexpr milliseconds default_collective{10'000};
 // Shorter windows measure the bucket of a shaper (64 KB at 1 Gb/s is 0.5 ms, 1 % of this) and not its rate.
@@ -82,7 +82,8 @@ std::vector<Pair> hops_of(const Group& group) {
   return hops;
 }
 
-// A ring as one flow: it asks each link for as many times its rate as the most hops that may share one link.
+// A ring as one flow: its demand on each link is its rate times the maximum number of hops that may share one
+// link.
 Flow ring_flow(const Group& group, const std::vector<ProbeEndpoint>& endpoints, const Links& links) {
   std::map<std::uint32_t, std::uint64_t> times;
   std::uint64_t rate = 0;
@@ -154,7 +155,7 @@ PlannedBenchmark plan_tcp(const Benchmark& benchmark, const std::vector<ProbeEnd
   plan.benchmark = *benchmark.name;
   plan.workload = *benchmark.workload;
   plan.config_hash = options.config_hash;
-  if (*benchmark.direction == Direction::both) plan.not_to_be_had = "direction: both is not carried";
+  if (*benchmark.direction == Direction::both) plan.not_to_be_had = "direction: both is not supported";
   if (benchmark.repeats.said && *benchmark.repeats > 0) plan.repeats = *benchmark.repeats;
   const bool said = benchmark.duration.said && *benchmark.duration > Duration::zero();
   const auto written = duration_cast<milliseconds>(*benchmark.duration);
@@ -195,8 +196,8 @@ std::vector<Pair> hops_of(const Measurement& measurement, const std::map<std::st
   return hops;
 }
 
-// Within 5 % of what some link of its path carries it was that link that set the limit, however busy the CPU:
-// as mark_cpu() says of the ends' own links.
+// Within 5 % of the capacity of some link of its path, that link set the limit, however busy the CPU: the
+// same rule as in mark_cpu() for the ends' own links.
 bool has_rate_of_a_link(double value, const std::map<std::uint32_t, double>& crossed,
                         const std::vector<double>& goodput) {
   return std::any_of(crossed.begin(), crossed.end(), [&](const auto& one) {
@@ -205,7 +206,7 @@ bool has_rate_of_a_link(double value, const std::map<std::uint32_t, double>& cro
   });
 }
 
-// Per-flow hashing takes each link of a stage alike.
+// Per-flow hashing selects each link of a stage with equal probability.
 std::map<std::uint32_t, double> chances_of(const FlowPath& path) {
   std::map<std::uint32_t, double> chances;
   for (const std::uint32_t link : path.fixed) chances[link] = 1;
@@ -238,7 +239,7 @@ void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndp
   const auto index = index_of(endpoints);
   for (Measurement& measurement : measurements) {
     std::vector<FlowPath> paths;
-    std::map<std::uint32_t, double> crossed;  // with the chance
+    std::map<std::uint32_t, double> crossed;  // with the probability
     double share = 1;
     for (const Pair& hop : hops_of(measurement, index)) {
       paths.push_back(links.path(hop.from, hop.to));

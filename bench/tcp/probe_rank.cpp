@@ -1,15 +1,16 @@
 // Ring all-reduce: one rank. Reduce-scatter, then all-gather, over one connection to the next rank and one
-// from the previous, as one stream a rank and iteration.
+// from the previous, as one stream per rank and iteration.
 //
 // With n ranks, the buffer is n chunks and each rank sends 2(n-1) of them: step s sends chunk r-s. What is
 // sent in a step is what arrived (and, in the first n-1 steps, was added) in the step before. So byte p of
 // the incoming stream frees byte p + chunk of the outgoing one, and both run at the same time: no step waits
-// for the end of another. Before each iteration two one-byte tokens go round: the first says that all are
-// ready, the second that it begins (or that it was the last), so that checking the result is not in the time.
+// for the end of another. Before each iteration two one-byte tokens go round: the first means that all are
+// ready, the second that the iteration begins (or that the last one is done), so that checking the result is
+// not in the measured time.
 //
 // Every element of every iteration's result is compared with the exact sum, and then overwritten with NaN, so
-// that neither a lost byte nor the result of the iteration before can pass. A rank has finished once it has
-// sent and received the stop token; it then resets the connection that the token came by.
+// that neither a lost byte nor the result of the previous iteration goes unnoticed. A rank has finished once
+// it has sent and received the stop token; it then resets the connection on which the token arrived.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -23,7 +24,7 @@ namespace lockstep::bench {
 namespace {
 
 constexpr std::size_t block = std::size_t{256} << 10U;
-constexpr std::size_t period = 31;  // of the test pattern; prime, so that a shift by a power of two shows
+constexpr std::size_t period = 31;  // of the test pattern; prime, to detect a shift by a power of two
 constexpr std::size_t iterations_most = 20'000;  // their times fit a message
 constexpr std::uint64_t bytes_most = std::uint64_t{8} << 30U;
 constexpr char go = 'g';
@@ -55,7 +56,7 @@ class Rank final : public Task {
     return Done{};
   }
 
-  // "join": connect to the next rank, whose port is known now.
+  // "join": connect to the next rank, whose port is known by now.
   void told(const Json& order) override {
     auto next = parse_address(text_of(order, "next"), static_cast<std::uint16_t>(number_of(order, "port")));
     if (!next) return fail(next.error().what, "tool");
@@ -72,7 +73,7 @@ class Rank final : public Task {
     if (!connected_ || !greeted_ || finished) return;
     if (!joined_) join();
     if (fd == next_.number()) {
-      if (has_sent_all()) return loop_.forget(fd);  // the next rank has all of it, and closed
+      if (has_sent_all()) return loop_.forget(fd);  // the next rank has received everything, and closed
       if (const int error = socket_error(fd); error != 0) return lose("the next rank: " + stage_of(error));
     }
     advance();
@@ -89,8 +90,8 @@ class Rank final : public Task {
   }
 
  private:
-  // How far each rank came tells the controller between which two of them the bytes are lost: one that stalls
-  // closes, and its neighbours then only see that.
+  // The position of each rank shows the controller between which two of them bytes are lost: a rank that
+  // stalls closes, and its neighbours only see the close.
   void lose(const std::string& text, bool stalled = false) {
     if (finished) return;
     finished = true;
@@ -151,7 +152,7 @@ class Rank final : public Task {
     }
     if (finished) return;
     if (!has_sent_all()) loop_.watch(next_.number(), *this, false, may_send());
-    // What the previous rank sends ahead waits in the socket: being told of it again and again helps nobody.
+    // Data that the previous rank sends ahead waits in the socket: repeated events for it would be useless.
     loop_.watch(previous_.number(), *this, tokens_in_ < 2 || in_ < stream_bytes(), false);
   }
 
@@ -167,7 +168,7 @@ class Rank final : public Task {
   }
 
   bool receive_token() {
-    // The first token of the next round may wait for this rank's own readiness, which is now.
+    // The first token of the next round may have been waiting for this rank to be ready, which is now.
     char token = 0;
     if (!got(recv(previous_.number(), &token, 1, 0))) return false;
     ++tokens_in_;
@@ -286,7 +287,7 @@ class Rank final : public Task {
           {"bytes", output_.size() * sizeof(float)},
           {"busy", busy_share(cpu_, process_cpu(), now - began_at_)}});
     finished = true;
-    close_hard(previous_);  // or its port would be kept for a minute (RFC 9293, TIME-WAIT)
+    close_hard(previous_);  // a normal close would keep the port for a minute (RFC 9293, TIME-WAIT)
   }
 
   char* bytes_of(std::vector<float>& buffer, std::size_t chunk) const {
@@ -313,7 +314,7 @@ class Rank final : public Task {
   std::vector<float> arrived_;
   std::vector<float> sums_;
   std::vector<char> staging_ = std::vector<char>(block + sizeof(float));
-  std::size_t carried_ = 0;  // bytes of a float that is not all there
+  std::size_t carried_ = 0;  // bytes of an incomplete float
 
   int tokens_in_ = 0;
   int tokens_sent_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 // One send or receive: above 128 KiB the system call is under 2 % of the copy (iperf3's default is 128 KiB).
 constexpr std::size_t block = std::size_t{256} << 10U;
-// Blocks that one role may move before the others of this probe get their turn.
+// Blocks that one role may move before the probe's other roles get their turn.
 constexpr int blocks_a_turn = 16;
 
 std::vector<char>& scratch() {
@@ -68,8 +68,8 @@ class Sink final : public Task {
   }
 
   bool take_block(int fd) {
-    // MSG_TRUNC: TCP drops the bytes instead of copying them (tcp(7)); what is measured is the network, and
-    // the CPU that a copy would take is the forwarding path's in a twin.
+    // MSG_TRUNC: TCP drops the bytes instead of copying them (tcp(7)): the network is measured, and in a twin
+    // the forwarding path needs the CPU that a copy would use.
     const ssize_t got = recv(fd, scratch().data(), block, MSG_TRUNC);
     if (got < 0) {
       if (errno != EAGAIN && errno != EINTR) fail(stage_of(errno) + " in mid-stream");
@@ -110,7 +110,7 @@ class Sink final : public Task {
 
   std::string stall_text() const {
     if (!greeted_) return "connected, and no data";
-    // The greeting is 8 bytes and got through; what follows is full-sized packets.
+    // The greeting is 8 bytes and got through; what follows are full-sized packets.
     if (total_ < block)
       return "black hole: connected, then no progress after " + std::to_string(total_) +
              " bytes: large packets are lost, an MTU mismatch on the path is likely";
@@ -149,7 +149,7 @@ class Source final : public Task {
     }
   }
 
-  // Before the connect: its time is up. After it the sink decides, and the controller cancels.
+  // Before the connect: timeout. After it the sink decides, and the controller cancels.
   void timed(std::uint64_t) override {
     if (!connected_) return fail("connect timed out");
     wake_at = ~std::uint64_t{0};

@@ -38,7 +38,7 @@ Result<Done> check(const TcpPlan& plan, std::size_t endpoints) {
   return Done{};
 }
 
-// Every pair (or group and size) that this workload cannot be run for, with the reason.
+// Adds every pair (or group and size) for which this workload cannot run, with the reason.
 void refuse_all(RunState& state) {
   const auto add = [&](Measurement blank) {
     blank.trouble = Trouble::transport;
@@ -68,7 +68,7 @@ void refuse_all(RunState& state) {
         }
 }
 
-// The rounds that were not begun when the run was stopped still have their measurements, as cancelled.
+// Rounds not begun when the run was stopped still have their measurements, as cancelled.
 template <class Round>
 void each_round(RunState& state, Round round) {
   state.report(Progress::What::round_started);
@@ -93,7 +93,7 @@ void RunState::start_probes(const std::vector<std::size_t>& wanted) {
   });
 }
 
-// Of those that Linux gives by itself (ip-sysctl, ip_local_port_range), as firewalls know them.
+// From the range that Linux uses by default (ip-sysctl, ip_local_port_range), which firewalls expect.
 std::uint16_t RunState::flow_port(Side side, std::size_t own, std::size_t peer, std::uint64_t which) const {
   constexpr std::size_t kFirst = 32768;
   constexpr std::size_t kLast = 60999;
@@ -141,7 +141,7 @@ void mark_cpu(Measurement& measurement, double busiest, const std::string& endpo
               double reached) {
   measurement.cpu_busiest = busiest;
   measurement.cpu_idle = machine_idle;
-  // Within 5 % of what the link can carry it was the link that set the limit, however busy the CPU.
+  // Within 5 % of the link's capacity, the link set the limit, however busy the CPU.
   if (reached >= 0.95) return;
   std::array<char, 160> text{};
   if (busiest >= busy_endpoint)

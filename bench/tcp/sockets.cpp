@@ -25,7 +25,7 @@ void set_flag(int fd, int level, int option) {
 Result<Descriptor> open_socket(const Address& address) {
   Descriptor fd(socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd) return failed("socket", errno);
-  // Our own messages are small and must not wait for each other; bulk data fills segments anyway.
+  // Probe messages are small and must not wait for each other; bulk data fills segments anyway.
   set_flag(fd.number(), IPPROTO_TCP, TCP_NODELAY);
   return fd;
 }
@@ -82,7 +82,7 @@ std::uint16_t port_of(int fd) {
   Address own;
   own.length = sizeof own.bytes;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&own.bytes), &own.length) != 0) return 0;
-  sockaddr_in view{};  // sin_port and sin6_port lie at the same place (RFC 3493, 3.3; linux/in6.h)
+  sockaddr_in view{};  // sin_port and sin6_port are at the same offset (RFC 3493, 3.3; linux/in6.h)
   std::memcpy(&view, &own.bytes, sizeof view);
   return ntohs(view.sin_port);
 }
@@ -105,7 +105,7 @@ Descriptor accept_from(int listener, const Address& peer) {
 
 Result<Descriptor> connect_from(const Address& source, const Address& peer, const std::string& congestion) {
   TRY(Descriptor fd, open_socket(peer));
-  // Where the kernel chooses the port, it does so at connect, by the whole 4-tuple, so that many connections
+  // If the kernel chooses the port, it does so at connect, by the whole 4-tuple, so that many connections
   // share the range (ip(7)).
   set_flag(fd.number(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
   if (!congestion.empty() && setsockopt(fd.number(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(),

@@ -17,7 +17,8 @@ Result<std::optional<Json>> MessageReader::next() {
   if (length > message_limit) return wrong("longer than 4 MiB");
   if (pending_.size() - 4 < length) return std::optional<Json>{};
   const std::string_view body = std::string_view(pending_).substr(4, length);
-  // The depth that our own messages reach is 3; the parser recurses, so the input must not choose the depth.
+  // The controller's and probe's messages nest 3 deep; the parser recurses, so the input must not choose the
+  // depth.
   std::size_t depth = 0;
   for (const char c : body) {
     if (c == '[' || c == '{') ++depth;

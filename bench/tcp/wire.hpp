@@ -1,8 +1,9 @@
 // Messages between the controller and a probe: 4 bytes of length (big endian), then a JSON object.
 //
-// Promises: a message is told whole or not at all; truncated, oversized or malformed bytes are an error,
+// Promises: a message is delivered whole or not at all; truncated, oversized or malformed bytes are an error,
 // never undefined. Refuses: anything above 4 MiB (the largest real one, a full histogram, is 60 KB), and JSON
-// that is not an object. Field access never throws: what is missing or of another type reads as the default.
+// that is not an object. Field access never throws: missing fields and fields of another type read as the
+// default.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace lockstep::bench {
 using Json = nlohmann::json;
 constexpr std::size_t message_limit = std::size_t{4} << 20U;
 
-// Takes bytes as they come, gives messages as they are complete.
+// Accepts bytes as they arrive, returns messages as they are complete.
 class MessageReader {
  public:
   void feed(const char* bytes, std::size_t count) { pending_.append(bytes, count); }
@@ -37,7 +38,8 @@ std::uint64_t number_of(const Json& message, const char* key);
 double real_of(const Json& message, const char* key);
 std::vector<double> reals_of(const Json& message, const char* key);
 
-// Its filled buckets, min, max and sum; what does not fit is left out, or forced into what the buckets allow.
+// Its non-empty buckets, min, max and sum; values that do not fit are dropped, or clamped to what the buckets
+// allow.
 Json to_json(const Histogram& seen);
 Histogram histogram_of(const Json& json);
 

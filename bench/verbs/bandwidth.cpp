@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::size_t completions_at_once = 32;
 
-// A longer list of large messages saves nothing, and comes in one burst: with rxe 6.1 lists of 16 times 64
+// A longer list of large messages saves nothing, and arrives in one burst: with rxe 6.1 lists of 16 times 64
 // KiB lost packets within the machine (out_of_seq_request 26 of 32,000, of single messages 0).
 constexpr std::uint32_t list_bytes = 65536;
 
 // One queue pair's side of a bandwidth run.
 struct Lane {
   SendWindow window;
-  std::uint64_t quota;                   // messages; by duration: no bound
-  std::vector<std::uint64_t> posted_at;  // ns, by place in the window; of signalled messages
+  std::uint64_t quota;                   // messages; if the run is limited by duration: no bound
+  std::vector<std::uint64_t> posted_at;  // ns, by position in the window; of signalled messages
 };
 
 class Sender {
@@ -69,7 +69,7 @@ class Sender {
            now_ns() - begin_ >= std::uint64_t{workload_.duration_ms} * 1'000'000;
   }
 
-  // Lists as long as `batch`, or what is left of the quota.
+  // Lists as long as `batch`, or the rest of the quota.
   bool post() {
     bool any = false;
     for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
@@ -79,7 +79,7 @@ class Sender {
       const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(list_, left));
       if (count == 0 || lane.window.room() < count) continue;
       if (time_is_up()) {
-        closed_ = true;  // from here on only what makes each lane's last message signalled
+        closed_ = true;  // from here on only posts that make each lane's last message signalled
         return true;
       }
       for (std::uint32_t k = 0; k < count; ++k) {
@@ -137,7 +137,7 @@ class Sender {
   std::uint64_t begin_ = 0;
   std::uint64_t warmed_ = 0;
   bool counting_ = false;
-  bool closed_ = false;  // by duration: its time is up
+  bool closed_ = false;  // limited by duration: its time is up
 };
 
 }  // namespace

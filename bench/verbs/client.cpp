@@ -85,7 +85,7 @@ class Client {
     Finding finding{Obstacle::path, "no packet passes from " + facts.netdev + " to " + order_.peer +
                                         " and back" +
                                         (verdict->trouble.empty() ? "" : " (" + verdict->trouble + ")")};
-    // A neighbour that was asked and did not answer is the better reason.
+    // A neighbour that was resolved and did not answer is the more precise reason.
     const Facts after = own_facts();
     if (verdict->small_passes)
       finding = {Obstacle::mtu, "packets of " + std::to_string(bytes) + " bytes do not pass to " +

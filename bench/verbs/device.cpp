@@ -11,7 +11,7 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// rxe and every RoCE NIC count a hop like IP does; the default of IP (net.ipv4.ip_default_ttl).
+// rxe and every RoCE NIC count hops as IP does; this is the default of IP (net.ipv4.ip_default_ttl).
 constexpr std::uint8_t hops = 64;
 
 Result<PortLimits> limits_of(ibv_context& context, std::uint8_t port) {
@@ -75,7 +75,7 @@ Result<OwnedMemory> Device::register_memory(std::span<std::uint8_t> bytes) const
 
 ibv_ah_attr Device::way_to(const ibv_gid& far, std::uint8_t traffic_class, std::uint32_t flow_label) const {
   ibv_ah_attr way{};
-  way.is_global = 1;  // RoCE has no other
+  way.is_global = 1;  // RoCE supports no other
   way.port_num = gid_.port;
   way.grh.dgid = far;
   way.grh.sgid_index = static_cast<std::uint8_t>(gid_.index);

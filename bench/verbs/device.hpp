@@ -1,9 +1,9 @@
 // Device: an RDMA device opened for one port, with its protection domain, registered memory and address
 // handles.
 //
-// Promises: what libibverbs gives is given back in order; every error names the call and the kernel's word,
-// and a refused registration names the memlock limit where that is the cause. Refuses: a port that is not
-// there.
+// Promises: libibverbs resources are released in order; every error names the call and the kernel's error,
+// and a refused registration mentions the memlock limit if that is the cause. Refuses: a port that does not
+// exist.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -33,7 +33,7 @@ struct PortLimits {
   ibv_port_state state = IBV_PORT_NOP;
   std::uint32_t active_mtu = 0;  // bytes
   std::uint32_t largest_message = 0;
-  int reads_in_flight = 1;  // as responder and as requester: the lesser
+  int reads_in_flight = 1;  // the lesser of the responder's and the requester's
 };
 
 class Device {
@@ -44,9 +44,9 @@ class Device {
   ibv_pd* domain() const { return domain_.get(); }
   const GidChoice& gid() const { return gid_; }
   const PortLimits& limits() const { return limits_; }
-  // For the far end to write and read too.
+  // Writable and readable by the far end as well.
   Result<OwnedMemory> register_memory(std::span<std::uint8_t> bytes) const;
-  // To the far end's GID, for queue pairs of either kind. `flow_label`: 20 bits.
+  // Address attributes of the far end's GID, for queue pairs of either kind. `flow_label`: 20 bits.
   ibv_ah_attr way_to(const ibv_gid& far, std::uint8_t traffic_class, std::uint32_t flow_label) const;
   Result<OwnedHandle> handle_to(const ibv_gid& far, std::uint8_t traffic_class) const;
 

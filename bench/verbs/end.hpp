@@ -1,7 +1,7 @@
-// An end of a run: its device, memory and queue pairs, made in order and taken down in the reverse.
+// An end of a run: its device, memory and queue pairs, created in order and released in reverse.
 //
 // Promises: make() leaves receives posted, so that the far end may send as soon as it knows the address;
-// surroundings() is what the transfers take. Refuses: a message above what the port can carry.
+// surroundings() returns what the transfers need. Refuses: a message larger than the port supports.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class End {
   const Device& device() const { return device_; }
   std::span<std::uint8_t> memory() { return region_.bytes(); }
   const std::vector<std::string>& notes() const { return notes_; }
-  // Queue pairs to RTS; the path MTU that both agree on.
+  // Moves the queue pairs to RTS; returns the path MTU that both ends agree on.
   Result<std::uint32_t> connect(const EndAddress& far);
   Surroundings& surroundings() { return at_; }
 
@@ -40,12 +40,12 @@ class End {
   std::vector<std::string> notes_;
 };
 
-// An end's counters around a run: what moved, in the vendors' names and ours
+// An end's counters around a run: which changed, under the vendors' names and lockstep's
 // (drivers/linux/rdma/counters.hpp).
 class CounterWatch {
  public:
   explicit CounterWatch(const GidChoice& gid);
-  Json moved() const;  // an array; empty where they can't be read
+  Json moved() const;  // an array; empty if they can't be read
 
  private:
   rdma::CounterSnapshot now() const;
@@ -53,14 +53,14 @@ class CounterWatch {
   rdma::CounterSnapshot before_;
 };
 
-// What the other end has said since the run began: that it is through, or why it failed.
+// What the other end has reported since the run began: that it has finished, or why it failed.
 class FarEnd {
  public:
   explicit FarEnd(Exchange& exchange) : exchange_(exchange) {}
   Failure interruption();
-  std::optional<std::uint64_t> told();  // messages of all queue pairs
+  std::optional<std::uint64_t> told();  // messages on all queue pairs
   const std::vector<std::uint64_t>& sent() const { return sent_; }
-  // Waits until it is through.
+  // Waits until the other end has finished.
   Result<Done> wait(const Call& call);
 
  private:

@@ -1,10 +1,11 @@
-// Exchange: the out-of-band connection of two ends over TCP, before, beside and after the RDMA traffic.
+// Exchange: the out-of-band connection of two ends over TCP, before, during and after the RDMA traffic.
 //
-// Promises: every call ends at its deadline; both ends greet with a protocol name and a version, and one that
-// speaks another is told so and refused; messages are framed, limited in length and JSON objects
+// Promises: every call ends at its deadline; both ends greet with a protocol name and a version, and a peer
+// with another one is informed and refused; messages are framed, limited in length and JSON objects
 // (bench/tcp/wire.hpp), each with a `kind`; addresses of queue pairs are checked field by field. A peer that
-// is cut off, silent, slow or lies is an Error that names it, never a hang or undefined. What a peer says
-// with `failed` is its error, in its own words. Refuses: connections from another host than the peer.
+// disconnects, is silent, is slow or sends invalid data is an Error that names it, never a hang or undefined.
+// A `failed` message from a peer is returned as its error, unchanged. Refuses: connections from hosts other
+// than the peer.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -48,25 +49,25 @@ class Exchange {
   MessageReader reader_;
 };
 
-// What an end tells of itself, so that the other can address it.
+// The data that an end sends so that the other can address it.
 struct QueuePairAddress {
   std::uint32_t number = 0;    // 24 bits
-  std::uint32_t sequence = 0;  // 24 bits: its first packet's
+  std::uint32_t sequence = 0;  // 24 bits: of its first packet
   bool operator==(const QueuePairAddress&) const = default;
 };
 struct EndAddress {
   ibv_gid gid{};
   std::uint32_t active_mtu = 0;  // bytes, of its port
-  std::uint64_t memory = 0;      // where its region begins
-  std::uint32_t key = 0;         // of the region, for the other end
+  std::uint64_t memory = 0;      // start address of its region
+  std::uint32_t key = 0;         // the region's, for the other end
   std::uint64_t memory_bytes = 0;
   std::vector<QueuePairAddress> queue_pairs;
 };
 Json to_json(const EndAddress& end);
-// `queue_pairs` and `memory_bytes` are what the workload makes both ends have.
+// `queue_pairs` and `memory_bytes` are what the workload requires at both ends.
 Result<EndAddress> end_address_from(const Json& json, std::size_t queue_pairs, std::uint64_t memory_bytes);
 
-std::string gid_text(const ibv_gid& gid);  // as sysfs writes it: eight groups of four digits
+std::string gid_text(const ibv_gid& gid);  // in sysfs notation: eight groups of four digits
 Result<ibv_gid> parse_gid(const std::string& text);
 
 // 256 to 4096 (IBA volume 1, 4.3.1; verbs.h, ibv_mtu).

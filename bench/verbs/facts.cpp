@@ -1,4 +1,4 @@
-// What an end reads of itself for the pre-check: sysfs, rtnetlink, its own limits.
+// What an end reads about itself for the pre-check: sysfs, rtnetlink, its own limits.
 #include <linux/capability.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -20,7 +20,7 @@ namespace {
 
 std::string said(int error) { return std::generic_category().message(error); }
 
-// include/uapi/linux/neighbour.h, NUD_*; in ip-neighbour(8)'s words.
+// include/uapi/linux/neighbour.h, NUD_*; in the terms of ip-neighbour(8).
 std::string neighbour_words(std::uint16_t state) {
   constexpr std::array words{std::pair{NUD_PERMANENT, "permanent"},   std::pair{NUD_NOARP, "noarp"},
                              std::pair{NUD_REACHABLE, "reachable"},   std::pair{NUD_STALE, "stale"},
@@ -31,7 +31,7 @@ std::string neighbour_words(std::uint16_t state) {
   return {};
 }
 
-// ib_umem_get (drivers/infiniband/core/umem.c) looks at the limit only without CAP_IPC_LOCK.
+// ib_umem_get (drivers/infiniband/core/umem.c) checks the limit only without CAP_IPC_LOCK.
 std::uint64_t memlock_limit() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
@@ -42,7 +42,7 @@ std::uint64_t memlock_limit() {
   return limit.rlim_cur;
 }
 
-// Why the device's file for user space can't be opened; empty: it can.
+// Why the device's user-space file can't be opened; empty: it can.
 std::string device_file_trouble(const HostFiles& files, const std::string& device) {
   const std::string folder = "/sys/class/infiniband_verbs/";
   for (const std::string& name : files.names(folder)) {

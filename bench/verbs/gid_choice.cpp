@@ -40,7 +40,7 @@ Result<GidChoice> choose_gid(const std::vector<RdmaDevice>& devices, const std::
                              const std::string& device) {
   TRY(const ibv_gid gid, gid_of(address));
   const std::string wanted = gid_text(gid);
-  std::string instead;  // what comes near
+  std::string instead;  // the closest match
   for (const RdmaDevice& one : devices)
     for (const RdmaPort& port : one.ports)
       for (const rdma::Gid& entry : port.gids) {

@@ -1,8 +1,8 @@
-// Which device, port and GID an IP address stands for.
+// Which device, port and GID an IP address corresponds to.
 //
 // Promises: chosen by the RoCE v2 type and the address itself, never by the GID's index, which moves when
-// addresses come and go. Refuses to choose where none fits, and says what is there instead. What a machine
-// has is read by drivers/linux/rdma/inventory.hpp.
+// addresses are added and removed. Refuses to choose if none fits, and reports what exists instead. A
+// machine's devices are read by drivers/linux/rdma/inventory.hpp.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,10 +20,10 @@ struct RdmaPort {
 };
 struct RdmaDevice {
   std::string name;
-  int numa_node = -1;  // -1: none, or not told
+  int numa_node = -1;  // -1: none, or not known
   std::vector<RdmaPort> ports;
 };
-// In order of their names; none where the kernel has no RDMA.
+// Sorted by name; empty if the kernel has no RDMA.
 std::vector<RdmaDevice> read_rdma_devices(const HostFiles& files, const Call& call);
 
 struct GidChoice {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t completions_at_once = 16;
 
-// What all roles share: how far it is, the clock, the send queue.
+// Shared by all roles: progress, the clock, the send queue.
 class PingPong {
  public:
   PingPong(const Surroundings& at, const Workload& workload)
@@ -42,7 +42,7 @@ class PingPong {
     requests_.clear();
   }
 
-  // False: no completion was there.
+  // False: there was no completion.
   bool reap() {
     const int got = at_.queue->poll_sent(completions_);
     if (got == 0) return false;
@@ -59,14 +59,14 @@ class PingPong {
     return true;
   }
 
-  // Nothing has come: looks for a reason to end, now and then.
+  // Nothing has arrived: occasionally checks for a reason to end.
   void wait() {
     if (!patience_.time_to_check()) return;
     (void)reap();  // a failed send completes, signalled or not
     if (!failed()) stop(patience_.verdict(trips_));
   }
 
-  // The far end says that it is through, and this end has answered all of it.
+  // The far end reports that it has finished, and this end has answered all of it.
   bool told_all() {
     if (!patience_.time_to_check()) return false;
     (void)reap();
@@ -76,7 +76,7 @@ class PingPong {
     return false;
   }
 
-  // A round trip is through; false: it was the last.
+  // A round trip is complete; false: it was the last.
   bool count(std::uint64_t share) {
     const std::uint64_t now = now_ns();
     patience_.progress();
@@ -110,7 +110,7 @@ class PingPong {
   std::span<ibv_wc> completions() { return completions_; }
   std::uint64_t trips() const { return trips_; }
   const Surroundings& at() const { return at_; }
-  // The last byte of a message is written last, and tells which message it is.
+  // The last byte of a message is written last, and identifies the message.
   std::atomic_ref<std::uint8_t> mark_sent() { return std::atomic_ref<std::uint8_t>(*mark_sent_); }
   std::atomic_ref<std::uint8_t> mark_received() { return std::atomic_ref<std::uint8_t>(*mark_received_); }
 
@@ -131,7 +131,7 @@ class PingPong {
 
 constexpr std::uint8_t mark_of(std::uint64_t trip) { return static_cast<std::uint8_t>(trip + 1); }
 
-// One message of the far end; false: it did not come, or (of a pong) none will come.
+// Receives one message of the far end; false: it did not arrive, or (of a pong) none will arrive.
 bool receive_one(PingPong& run, Receives& receives, bool pong) {
   for (;;) {
     const int got = run.at().queue->poll_received(run.completions().first(1));

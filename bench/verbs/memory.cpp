@@ -19,7 +19,7 @@ constexpr std::uint64_t plain_page = 4096;
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t page) { return (bytes + page - 1) / page * page; }
 
 void* map(std::uint64_t bytes, int flags) {
-  // Populated here, by this thread: the pages are near it, and no page fault is measured.
+  // Populated here, by this thread: the pages are on its node, and no page fault is measured.
   void* const at =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | flags, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
@@ -33,7 +33,7 @@ Result<Region> Region::make(std::uint64_t bytes) {
   Region out;
   out.size_ = bytes;
   out.mapped_ = rounded(bytes, huge_page);
-  // A machine that has huge pages and none free fails the mmap: hugetlb reserves them at once (mmap(2)).
+  // On a machine with huge pages but none free mmap fails: hugetlb reserves them at once (mmap(2)).
   void* at = bytes < huge_page ? nullptr : map(out.mapped_, MAP_HUGETLB | MAP_HUGE_2MB);
   if (at == nullptr) {
     if (bytes >= huge_page) out.note_ = "plain pages: no huge page of 2 MiB is free (" + said(errno) + ")";

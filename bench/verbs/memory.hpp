@@ -1,8 +1,9 @@
-// Region: the memory that an end's messages lie in, and where its thread runs.
+// Region: the memory of an end's messages, and the placement of its thread.
 //
-// Promises: on huge pages where the machine has some free, else on plain ones, and `note` says so; freed
-// whole. run_near() moves the calling thread to the CPUs of a NUMA node before the region is made, as memory
-// is of the node of the CPU that first touches it (numa(7)); where that can't be, the reason is the note.
+// Promises: on huge pages if the machine has some free, else on plain ones, which `note` reports; freed
+// completely. run_near() moves the calling thread to the CPUs of a NUMA node before the region is created,
+// because memory belongs to the node of the CPU that first touches it (numa(7)); if that is not possible, the
+// note gives the reason.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// What polls is always busy, so that only the wait for a CPU tells of the want of one (bench/tcp/cpu.hpp): in
-// a tenth of its time it neither posted nor looked.
+// A polling process is always busy, so that only its wait for a CPU shows a shortage (bench/tcp/cpu.hpp): for
+// a tenth of its time it neither posted nor polled.
 constexpr double kept_waiting = 0.10;
-// A server hears of the end with the client, one trip earlier or later.
+// A server learns of the end together with the client, one trip earlier or later.
 constexpr std::uint64_t answer_ns = 500'000'000;
 
 std::uint64_t ns(std::chrono::milliseconds time) {
@@ -32,7 +32,7 @@ bool ok(const Json& says) {
   return found != says.end() && found->is_boolean() && found->get<bool>();
 }
 
-// A part of a probe's line that is there and no JSON object; empty: none.
+// A part of a probe's line that exists and is no JSON object; empty: none.
 std::string malformed(const Json& says) {
   for (const char* part : {"result", "counters"})
     if (const auto found = says.find(part); found != says.end() && !found->is_object()) return part;
@@ -67,7 +67,7 @@ Json PairRun::order(Role role) const {
   const RoundsTiming& timing = ground_.plan.timing;
   const End& own = role == Role::client ? client_ : server_;
   const End& far = role == Role::client ? server_ : client_;
-  // The server outlasts the client, which can tell how far it came.
+  // The server outlasts the client, which can report how far it came.
   const auto limit = timing.start + timing.window + timing.stall +
                      (role == Role::server ? timing.slack : std::chrono::milliseconds{});
   Json out{{"role", word(role)},
@@ -172,7 +172,7 @@ void PairRun::finish_repeat() {
     }
   if (!ok(client_.says)) {
     const std::string error = name(client_) + ": " + text_of(client_.says, "error");
-    // A probe that was killed is this tool's trouble, whatever the other end makes of it.
+    // A probe that was killed is a tool failure, whatever the other end reports.
     if (server_.says.is_null() && server_.probe->ended())
       return fail(name(server_) + ": the probe " + *server_.probe->ended() + "; " + error, Trouble::tool);
     return fail(error, trouble_named(text_of(client_.says, "trouble")));
@@ -187,11 +187,11 @@ void PairRun::take_result() {
   const Json result = client_.says.value("result", Json::object());
   if (latency()) {
     const Histogram seen = histogram_of(result.value("histogram", Json::object()));
-    if (seen.count() == 0) return fail(name(client_) + ": the probe told no latency", Trouble::tool);
+    if (seen.count() == 0) return fail(name(client_) + ": the probe reported no latency", Trouble::tool);
     merged_.merge(seen);
   } else {
     const double rate = real_of(result, "bytesPerSecond") * 8;
-    if (!(rate > 0)) return fail(name(client_) + ": the probe told no rate", Trouble::tool);
+    if (!(rate > 0)) return fail(name(client_) + ": the probe reported no rate", Trouble::tool);
     made_.seen.samples.push_back(rate);
   }
   made_.path_mtu = static_cast<std::uint32_t>(number_of(client_.says, "pathMtu"));
@@ -207,7 +207,7 @@ void PairRun::take_result() {
   take_notes();
 }
 
-// What the pre-check found worth telling, and what the ends could not have (huge pages, their node).
+// Notes of the pre-check, and resources that the ends did not get (huge pages, their node).
 void PairRun::take_notes() {
   made_.note.clear();
   const auto add = [this](const std::string& text) {
@@ -245,7 +245,7 @@ void PairRun::mark_cpu() {
   const double lowest = made_.seen.samples.empty()
                             ? 0
                             : *std::min_element(made_.seen.samples.begin(), made_.seen.samples.end());
-  // As bench/tcp says of its own: what the link stopped, no CPU did.
+  // The same rule as in bench/tcp: what the link limited was not limited by a CPU.
   if (waited_ < kept_waiting || lowest >= 0.95 * made_.nominal.value_or(lowest + 1)) return;
   std::array<char, 128> text{};
   (void)std::snprintf(text.data(), text.size(), "%s waited for a CPU in %.0f%% of the time (limit %.0f%%)",
@@ -257,7 +257,7 @@ void PairRun::mark_cpu() {
 
 void PairRun::conclude() {
   if (latency()) {
-    made_.seen.scale = 1e-9;  // ns -> s; one way already (workload.hpp)
+    made_.seen.scale = 1e-9;  // ns -> s; already one way (workload.hpp)
     made_.value = merged_.median().value_or(0) * made_.seen.scale;
     made_.seen.histogram = std::move(merged_);
   } else {

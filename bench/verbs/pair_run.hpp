@@ -1,7 +1,7 @@
-// PairRun: one pair of a round: its two probes, through its repeats, into one measurement.
+// PairRun: runs the two probes of one pair of a round through its repeats, and produces one measurement.
 //
-// Promises: a pair is done at the latest at its deadline, which each repeat sets anew. look() waits for
-// nothing but the exit of a probe that has closed its output, half a second at most (probe_process.hpp).
+// Promises: a pair ends at its deadline at the latest, which each repeat sets anew. look() waits for nothing
+// but the exit of a probe that has closed its output, half a second at most (probe_process.hpp).
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace lockstep::bench::verbs {
 
-// What the pairs of a run share.
+// Shared by the pairs of a run.
 struct RoundsGround {
   const VerbsPlan& plan;
   Workload traffic;
@@ -33,7 +33,7 @@ class PairRun {
   void stop();
   bool done() const { return done_; }
   std::uint64_t wake_at() const { return std::min(deadline_, answer_by_); }
-  std::vector<int> descriptors() const;  // that may have something to read
+  std::vector<int> descriptors() const;  // that may be readable
   Measurement& measurement() { return made_; }
 
  private:
@@ -62,9 +62,9 @@ class PairRun {
   End server_;
   std::uint32_t repeat_ = 0;
   std::uint64_t deadline_ = 0;
-  std::uint64_t answer_by_ = ~std::uint64_t{0};  // the client is through: how long the server is waited for
+  std::uint64_t answer_by_ = ~std::uint64_t{0};  // the client has finished: how long to wait for the server
   Histogram merged_;
-  double waited_ = 0;  // for a CPU: the most of a repeat's time
+  double waited_ = 0;  // for a CPU: the largest share of a repeat's time
   std::size_t waited_at_ = 0;
   bool done_ = false;
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t datagram_most = 8192;  // the largest RDMA packet has 4,096 bytes of payload
 constexpr std::size_t small_bytes = 32;
 constexpr int tries = 5;
-// An answer takes microseconds; an address resolution of the first, a second at the most (ARP's retry timer).
+// An answer takes microseconds; the first one's address resolution, a second at most (ARP's retry timer).
 constexpr std::chrono::milliseconds patience{400};
 
 const sockaddr* raw(const Address& address) { return reinterpret_cast<const sockaddr*>(&address.bytes); }
@@ -45,7 +45,7 @@ Result<Descriptor> open_datagram(const std::string& address, const std::string& 
   return fd;
 }
 
-// Sends and waits for the same bytes, a few times; the errno of sending is told once.
+// Sends and waits for the same bytes, a few times; reports the errno of sending once.
 bool passes(const Descriptor& fd, const Address& to, std::span<const char> bytes, const Call& call,
             std::string& trouble) {
   std::array<char, datagram_most> got{};
@@ -56,7 +56,7 @@ bool passes(const Descriptor& fd, const Address& to, std::span<const char> bytes
     turn.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + patience);
     while (wait_for(fd.number(), POLLIN, turn)) {
       const ssize_t size = recv(fd.number(), got.data(), got.size(), 0);
-      // An error is what ICMP said of an earlier one.
+      // An error is ICMP's answer to an earlier datagram.
       if (size < 0 && errno != EAGAIN && errno != EINTR) trouble = std::generic_category().message(errno);
       if (size == static_cast<ssize_t>(bytes.size()) && std::equal(bytes.begin(), bytes.end(), got.begin()))
         return true;

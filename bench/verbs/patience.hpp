@@ -1,8 +1,7 @@
-// Patience: when a loop that polls has waited for long enough.
+// Patience: decides when a polling loop has waited long enough.
 //
-// Promises: costs a counter while polls come back empty, and a clock reading every 1,024 of them (5 to 50
-// us); looks at the deadline, the stall time and the interruption, which is a system call, every 10 ms.
-// Refuses: nothing.
+// Promises: costs a counter while polls are empty, and a clock reading every 1,024 of them (5 to 50 us);
+// checks the deadline, the stall time and the interruption, which is a system call, every 10 ms.
 #pragma once
 
 #include <optional>
@@ -21,7 +20,7 @@ class Patience {
         checked_(since_) {}
 
   void progress() { progressed_ = true; }
-  // True every 10 ms: the caller looks at what else may have come.
+  // True every 10 ms: the caller then checks for other events.
   bool time_to_check() {
     if (++polls_ % kPolls != 0) return false;
     const std::uint64_t now = now_ns();
@@ -31,7 +30,7 @@ class Patience {
     progressed_ = false;
     return true;
   }
-  // After time_to_look: why to end, if so.
+  // After time_to_check: the reason to end, if any.
   Failure verdict(std::uint64_t completed) const {
     if (at_.interruption) {
       Failure why = at_.interruption();
@@ -51,7 +50,7 @@ class Patience {
   static constexpr std::uint64_t kCheckEvery = 10'000'000;  // ns
   const Surroundings& at_;
   std::uint64_t stall_ns_;
-  std::uint64_t since_;    // nothing has come since
+  std::uint64_t since_;    // time of the last progress
   std::uint64_t checked_;  // the last clock reading
   std::uint64_t polls_ = 0;
   bool progressed_ = false;

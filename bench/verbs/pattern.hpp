@@ -1,7 +1,8 @@
-// The payload: bytes that follow from a seed and an offset, so that a receiver knows them without being told.
+// The payload: bytes derived from a seed and an offset, so that a receiver can compute them.
 //
-// Promises: byte N of a seed is the same on every machine, and no byte of the complement (what a receiver's
-// memory is filled with before) equals that of the pattern at the same offset: what did not arrive shows.
+// Promises: byte N of a seed is the same on every machine, and no byte of the complement (which a receiver's
+// memory is filled with before) equals that of the pattern at the same offset, so that missing bytes are
+// detected.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace lockstep::bench::verbs {
 void fill(std::span<std::uint8_t> bytes, std::uint64_t seed, std::uint64_t offset);
 void fill_complement(std::span<std::uint8_t> bytes, std::uint64_t seed, std::uint64_t offset);
 
-// The first byte that is not the pattern's.
+// The first byte that differs from the pattern.
 struct Difference {
   std::uint64_t at = 0;  // from the start of `bytes`
   std::uint8_t expected = 0;

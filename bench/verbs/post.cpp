@@ -14,7 +14,7 @@ ibv_wr_opcode opcode_of(Operation operation) {
 
 }  // namespace
 
-// Twice what a sender has in flight: it goes on while the receiver posts again.
+// Twice what a sender has in flight: it continues while the receiver posts again.
 std::uint32_t receives_posted(const Workload& workload) { return 2 * workload.depth; }
 
 SendList::SendList(const Surroundings& at, const Workload& workload)

@@ -1,7 +1,7 @@
-// Lists of work requests, built in place: what is sent (or written, or read), and the receives of an end.
+// Lists of work requests, built in place: sends (or writes, or reads), and the receives of an end.
 //
-// Promises: no allocation after construction; a receive that was taken is posted again, in lists, in the
-// order of its queue pair. Refuses: a received message of another length than the workload's.
+// Promises: no allocation after construction; a consumed receive is posted again, in lists, in the order of
+// its queue pair. Refuses: a received message whose length differs from the workload's.
 #pragma once
 
 #include "bench/verbs/completion.hpp"
@@ -30,7 +30,7 @@ class SendList {
   ibv_send_wr& place(std::uint64_t id, std::uint64_t from, std::uint64_t to, bool signalled);
   const Surroundings& at_;
   const Workload& workload_;
-  std::uint64_t second_slot_;  // a division less for each message that is timed
+  std::uint64_t second_slot_;  // saves a division for each timed message
   std::vector<ibv_send_wr> requests_;
   std::vector<ibv_sge> pieces_;
   std::size_t used_ = 0;
@@ -39,8 +39,8 @@ class SendList {
 class Receives {
  public:
   Receives(const Surroundings& at, const Workload& workload);
-  Failure post_all();  // before the first message may come
-  // A receive was completed: checked, and its buffer queued to be posted again.
+  Failure post_all();  // before the first message can arrive
+  // Handles a completed receive: checks it, and queues its buffer to be posted again.
   Failure take(const ibv_wc& completion, std::uint64_t completed);
 
  private:

@@ -14,7 +14,7 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// It has closed its output as its last act.
+// Closing its output is its last action.
 constexpr std::uint64_t leave_ns = 500'000'000;
 
 }  // namespace
@@ -25,7 +25,7 @@ Result<ProbeProcess> ProbeProcess::start(const std::string& executable, const Js
     return Error{ErrorKind::refused, "pipe: " + std::generic_category().message(errno)};
   Descriptor read_end(ends[0]);
   const Descriptor write_end(ends[1]);
-  // The probe writes as other programs do: its own end waits.
+  // The probe writes as other programs do: its own end blocks.
   (void)fcntl(write_end.number(), F_SETFL, 0);
   TRY(const pid_t pid,
       spawn_probe(executable, {"verbs-probe", order.dump()}, write_end.number(), STDOUT_FILENO));

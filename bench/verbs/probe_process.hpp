@@ -1,9 +1,8 @@
-// A `lockstep verbs-probe` process that this one started (run.hpp): an order in, lines of JSON out.
+// A `lockstep verbs-probe` child process (run.hpp): an order in, lines of JSON out.
 //
-// Promises: take() waits for no output; at the output's end it waits for the process to exit, half a second
-// at most, and ends it then. The process is gone with the object, and dies with the thread that started it
-// (PR_SET_PDEATHSIG, prctl(2)). Refuses: a line that is no JSON object or is longer than 4 MiB; it ends the
-// process.
+// Promises: take() waits for no output; at the end of the output it waits for the process to exit, half a
+// second at most, then ends it. The process is gone with the object, and dies with the thread that started it
+// (PR_SET_PDEATHSIG, prctl(2)). A line that is no JSON object or is longer than 4 MiB ends the process.
 #pragma once
 
 #include <optional>
@@ -23,15 +22,15 @@ class ProbeProcess {
 
   int pid() const { return pid_; }
   int descriptor() const { return out_.number(); }  // -1 once it has ended
-  // Lines that have come since.
+  // Lines received since the last call.
   std::vector<Json> take();
-  // How: "was killed by signal 9"; none: it has not.
+  // How it ended: "was killed by signal 9"; none: it is running.
   const std::optional<std::string>& ended() const { return ended_; }
 
  private:
   ProbeProcess(int pid, Descriptor out) : pid_(pid), out_(std::move(out)) {}
   void end(const std::string& why);
-  bool split(std::vector<Json>& lines);  // false: not as it should be
+  bool split(std::vector<Json>& lines);  // false: invalid output
 
   int pid_;
   Descriptor out_;

@@ -80,7 +80,7 @@ Result<Done> QueuePairs::add() {
                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
                         (is_datagram(workload_) ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS),
                     "INIT"));
-  // So that packets of an earlier run with the same numbers are not taken for this one's.
+  // Prevents packets of an earlier run with the same numbers from being accepted in this one.
   const auto sequence = static_cast<std::uint32_t>(Random(now_ns() + pair->qp_num).next() & low_24);
   addresses_.push_back({pair->qp_num & low_24, sequence});
   pairs_.push_back(std::move(pair));

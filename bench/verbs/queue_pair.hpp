@@ -1,9 +1,10 @@
-// QueuePairs: an end's queue pairs, RC or UD, with a completion queue for what is sent and one for what is
-// received, through their states.
+// QueuePairs: an end's queue pairs, RC or UD, with one completion queue for sends and one for receives, and
+// their state transitions.
 //
-// Promises: make() leaves them in INIT (receives can be posted); connect() takes them to RTS, each to its own
-// of the far end, with the workload's traffic class, timeout and retries and the path MTU given. The device
-// and the workload must live longer. Refuses: more than the device has, in its own words.
+// Promises: make() leaves them in INIT (receives can be posted); connect() takes them to RTS, each connected
+// to its peer at the far end, with the workload's traffic class, timeout and retries and the given path MTU.
+// The device and the workload must outlive them. A request beyond the device's limits is refused with the
+// device's error.
 #pragma once
 
 #include "bench/verbs/device.hpp"
@@ -16,7 +17,8 @@ namespace lockstep::bench::verbs {
 using OwnedCompletions = std::unique_ptr<ibv_cq, Freed<ibv_cq, ibv_destroy_cq>>;
 using OwnedQueuePair = std::unique_ptr<ibv_qp, Freed<ibv_qp, ibv_destroy_qp>>;
 
-// Of both ends' UD queue pairs. Any value will do that is not privileged (the highest bit; ibv_modify_qp(3)).
+// For the UD queue pairs of both ends. Any value that is not privileged (the highest bit; ibv_modify_qp(3))
+// works.
 constexpr std::uint32_t datagram_key = 0x11111111;
 
 class QueuePairs final : public WorkQueue {
@@ -25,7 +27,7 @@ class QueuePairs final : public WorkQueue {
   Result<Done> connect(const EndAddress& far, std::uint32_t path_mtu);
 
   const std::vector<QueuePairAddress>& addresses() const { return addresses_; }
-  // The device takes messages of the workload's size in the work request, and the workload wants it.
+  // The device accepts messages of the workload's size in the work request, and the workload requests it.
   bool inlined() const { return inlined_; }
 
   Result<Done> post_send(std::size_t queue_pair, ibv_send_wr& first) override;
@@ -43,7 +45,7 @@ class QueuePairs final : public WorkQueue {
   const Workload& workload_;
   OwnedCompletions sent_;
   OwnedCompletions received_;
-  std::vector<OwnedQueuePair> pairs_;  // before the completion queues in destruction
+  std::vector<OwnedQueuePair> pairs_;  // destroyed before the completion queues
   std::vector<QueuePairAddress> addresses_;
   bool inlined_ = false;
 };

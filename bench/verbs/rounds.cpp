@@ -12,8 +12,8 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// 0.54 s without an acknowledgement, seven times: the default of 67 ms is passed by an end that is alive on a
-// machine without a CPU to spare, and what was not lost is then sent again.
+// 0.54 s without an acknowledgement, seven times: an end that is alive on a machine without a spare CPU
+// exceeds the default of 67 ms, and data that was not lost is then sent again.
 constexpr std::uint8_t patient = 17;
 // RC has no slow start: one signalled list, so that caches and neighbours are warm.
 constexpr std::uint32_t signal_every = 16;  // 1 MiB: a slow path still shows progress
@@ -63,7 +63,7 @@ class Rounds {
     for (const auto& run : runs) made_.push_back(std::move(run->measurement()));
   }
 
-  // Of those that are done, each once; false: all are.
+  // Reports finished pairs, each once; false: all have finished.
   bool tell(const std::vector<std::unique_ptr<PairRun>>& runs, std::vector<bool>& told) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (told[i] || !runs[i]->done()) continue;

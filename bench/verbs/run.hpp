@@ -1,15 +1,15 @@
-// Verbs workloads with real traffic: one process an end, `lockstep verbs-probe ORDER`, where ORDER is a JSON
+// Verbs workloads with real traffic: one process per end, `lockstep verbs-probe ORDER`, where ORDER is a JSON
 // object: {"role": "server", "address": A, "peer": P} and, at the other end, {"role": "client", "address": P,
 // "peer": A, "port": N, "workload": {...}} (workload.hpp). A server prints {"event": "listening", "port": N}
 // first; each prints one line with its result and exits 0 (measured, and every byte right), 2 (it can't be
-// measured, or the bytes are wrong: `error` says why) or 1 (the order is wrong).
+// measured, or the bytes are wrong: `error` has the reason) or 1 (the order is invalid).
 //
-// Promises: an end is named by its IP address, and device and GID follow from that; both ends end by
+// Promises: an end is identified by its IP address, from which device and GID follow; both ends end by
 // `deadlineMs` whatever the other does (a watchdog ends a process that hangs in the kernel five seconds
-// later); the pre-check names what is in the way before traffic is tried, at both ends. An end dies with the
-// process that started it. Refuses: an order with a key that it does not know.
+// later); the pre-check reports obstacles at both ends before traffic is tried. An end dies with the process
+// that started it. Refuses: an order with an unknown key.
 //
-// The processes need no privilege but a memlock limit that holds the workload (or CAP_IPC_LOCK).
+// The processes need no privilege except a memlock limit that fits the workload (or CAP_IPC_LOCK).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,11 +27,11 @@ struct Order {
   Role role = Role::client;
   std::string address;
   std::string peer;
-  std::uint16_t port = 0;  // server: 0 is the kernel's choice
-  std::string device;      // empty: whichever has the address's GID
+  std::uint16_t port = 0;  // server: 0 lets the kernel choose
+  std::string device;      // empty: the one that has the address's GID
   Checks precheck = Checks::first;
   std::uint32_t deadline_ms = 30'000;
-  bool histogram = false;  // client: the whole distribution is in the result
+  bool histogram = false;  // client: the result contains the whole distribution
   Workload workload;       // client
 };
 Result<Order> order_from(const std::string& text);

@@ -1,4 +1,4 @@
-// The server's end: takes the client's order, checks itself, does its part, compares what it received.
+// The server's end: accepts the client's order, checks itself, does its part, compares what it received.
 #include <poll.h>
 
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ Transfer do_part(const Surroundings& at, const Workload& workload, FarEnd& clien
     return workload.measure == Measure::bandwidth ? receive_bandwidth(at, workload) : send_pong(at, workload);
   if (workload.operation == Operation::write && workload.measure == Measure::latency)
     return write_pong(at, workload);
-  Transfer out;  // the device answers by itself
+  Transfer out;  // the device answers without this program
   if (auto done = client.wait(call); !done) out.failure = {Trouble::path, done.error().text()};
   return out;
 }

@@ -3,9 +3,9 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// The memory of an end's messages: what stays in a core's second-level cache, so that the path is measured
-// and not the memory, and what any process may lock (MLOCK_LIMIT of Linux before 5.16); a message that is
-// larger has one slot.
+// Size of an end's message memory: fits a core's second-level cache, so that the path is measured and not the
+// memory, and the amount that any process may lock (MLOCK_LIMIT of Linux before 5.16); a larger message has
+// one slot.
 constexpr std::uint64_t region_most = std::uint64_t{64} << 10U;
 constexpr std::uint32_t cache_line = 64;
 constexpr std::uint32_t grh_bytes = 40;

@@ -1,10 +1,10 @@
 // Transfers: the loops that post, poll and time, one for each role of a workload.
 //
-// Promises: each ends when its iterations or duration are through, when no completion came for the workload's
-// stall time, at the deadline, or when `interruption` says why (asked each millisecond at least while nothing
-// completes); whichever it was is in Transfer::failure, with what had been completed until then. The first
-// completion error ends it, in words. One clock reading a posted list or round trip. Refuses: nothing; the
-// workload has been checked (workload.hpp).
+// Promises: each ends when its iterations or duration are complete, when no completion came for the
+// workload's stall time, at the deadline, or when `interruption` returns a reason (called about every
+// 10 ms); Transfer::failure has the cause, with what had been completed until then. The
+// first completion error ends it, as text. One clock reading per posted list or round trip. The workload must
+// have been checked (workload.hpp).
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace lockstep::bench::verbs {
 
-// The memory of both ends, alike: each queue pair has `slots` slots of `stride` bytes, message N of a queue
-// pair is in slot N mod slots. Latency: slot 0 is sent from and slot 1 received into.
+// The memory layout, the same at both ends: each queue pair has `slots` slots of `stride` bytes, message N of
+// a queue pair is in slot N mod slots. Latency: slot 0 is sent from and slot 1 received into.
 struct Layout {
   std::uint32_t stride = 0;
   std::uint32_t slots = 0;
@@ -35,25 +35,25 @@ struct Memory {
   std::uint32_t remote_key = 0;
 };
 
-// Empty: go on. Else why not; a far end that is through is told by `finished`.
+// Empty: continue. Else the reason to stop; a far end that has finished is reported by `finished`.
 using Interruption = std::function<Failure()>;
 
 struct Surroundings {
   WorkQueue* queue = nullptr;
   Memory memory;
   Layout layout;
-  bool inlined = false;    // the device takes messages of this size in the work request
-  ibv_ah* peer = nullptr;  // UD: how to reach it
+  bool inlined = false;    // the device accepts messages of this size in the work request
+  ibv_ah* peer = nullptr;  // UD: the far end's address handle
   std::uint32_t peer_number = 0;
   std::uint32_t peer_key = 0;
   std::uint64_t deadline_ns = 0;  // CLOCK_MONOTONIC
   Interruption interruption;
   // For a role that follows the other end: how many messages (round trips, with the warm-up) the other end
-  // has done, once it has said so; asked when nothing comes.
+  // has done, once it has reported it; called when nothing arrives.
   std::function<std::optional<std::uint64_t>()> told;
 };
 
-// Before the first of its messages may come.
+// Call before the first message can arrive.
 Failure post_receives(const Surroundings& at, const Workload& workload);
 
 Transfer send_bandwidth(const Surroundings& at, const Workload& workload);     // write, read, send

@@ -1,12 +1,13 @@
-// WorkQueue: what the transfers need of an end's queue pairs: post lists, poll completions. QueuePairs
-// (queue_pair.hpp) is the real one; a test's fake shows faults that a device can't be made to show.
+// WorkQueue: the operations that transfers need from an end's queue pairs: post lists, poll completions.
+// QueuePairs (queue_pair.hpp) is the real one; a test's fake simulates faults that a device can't be made to
+// produce.
 //
 // SendWindow: how many messages of a queue pair are in flight. With selective signalling one completion
 // stands for all messages before it (IBA volume 1, 10.8.6: in order on a queue pair).
 //
 // Promises: never more than `depth` in flight; the last message before a full window or the end is signalled
 // or followed by a signalled one, so that the window always frees itself (workload.cpp, check); a completion
-// that names a message which is not in flight is refused: a device that lies must not count twice.
+// for a message that is not in flight is refused, so that a faulty device can't cause double counting.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -26,16 +27,16 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
   virtual ~WorkQueue() = default;
-  // The list from `first` on, to one queue pair; all of it or an error.
+  // Posts the list that starts at `first` to one queue pair; all of it or an error.
   virtual Result<Done> post_send(std::size_t queue_pair, ibv_send_wr& first) = 0;
   virtual Result<Done> post_receive(std::size_t queue_pair, ibv_recv_wr& first) = 0;
-  // Of all queue pairs; how many of `into` were filled, and a negative number where the device failed
-  // (ibv_poll_cq(3)): a plain number, as most polls are empty and are a part of each latency.
+  // Polls all queue pairs; returns how many of `into` were filled, or a negative number if the device failed
+  // (ibv_poll_cq(3)): a plain number, because most polls are empty and contribute to each latency.
   virtual int poll_sent(std::span<ibv_wc> into) = 0;
   virtual int poll_received(std::span<ibv_wc> into) = 0;
 };
 
-// A completion tells its queue pair and its message: the number of the message counts from 0.
+// A completion's id: its queue pair and its message, numbered from 0.
 constexpr std::uint64_t work_id(std::size_t queue_pair, std::uint64_t message) {
   return static_cast<std::uint64_t>(queue_pair) << 48U | (message & 0xffff'ffff'ffffU);
 }
@@ -60,9 +61,9 @@ class SendWindow {
     if (next.signalled) signalled_ = posted_;
     return next;
   }
-  // Messages have been posted that no completion will tell of.
+  // Whether messages have been posted that no completion will report.
   bool unsignalled_tail() const { return signalled_ != posted_; }
-  // A completion of this message came: how many messages it ends; 0: it can't be.
+  // Handles the completion of this message: returns how many messages it ends; 0: it is invalid.
   std::uint64_t complete(std::uint64_t message) {
     if (message < completed_ || message >= posted_) return 0;
     const std::uint64_t ended = message + 1 - completed_;

@@ -10,12 +10,12 @@ namespace {
 // A message: two thirds of what the lab's machine could pin twice; a verbs message may have 2 GiB.
 constexpr std::uint64_t bytes_most = std::uint64_t{64} << 20U;
 constexpr std::uint64_t queue_pairs_most = 64;
-constexpr std::uint64_t depth_most = 4096;      // what the devices known to us take as max_qp_wr, halved
+constexpr std::uint64_t depth_most = 4096;      // half of max_qp_wr on the known devices
 constexpr std::uint64_t minutes_ten = 600'000;  // ms
 
 Error wrong(const std::string& what) { return {ErrorKind::invalid_spec, "RDMA workload: " + what}; }
 
-// Takes keys out of an object, one by one, and tells which are left.
+// Takes keys out of an object, one by one, and reports which are left.
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
@@ -127,7 +127,7 @@ Result<Done> check(const Workload& w) {
   if (w.measure == Measure::latency && w.queue_pairs != 1) return wrong("latency is of one queue pair");
   if (w.path_mtu != 0 && (w.path_mtu < 256 || (w.path_mtu & (w.path_mtu - 1)) != 0))
     return wrong("pathMtu must be 256, 512, 1024, 2048 or 4096");
-  // The messages since the last signalled one hold their places until the next is posted.
+  // The messages since the last signalled one keep their slots until the next one is posted.
   if (w.signal_every - 1 + w.batch > w.depth)
     return wrong("signalEvery - 1 + batch is above depth: the window could fill with nothing to complete it");
   return Done{};
@@ -141,7 +141,7 @@ Json to_json(const Transfer& transfer, const Workload& workload) {
                {"min", transfer.seen.min()},
                {"max", transfer.seen.max()},
                {"mean", transfer.seen.mean()}};
-  // Those that the samples can't carry are left out (histogram.hpp).
+  // Percentiles that the samples do not support are left out (histogram.hpp).
   for (const auto& [name, percent] : {std::pair{"p50", 50.0}, std::pair{"p90", 90.0}, std::pair{"p99", 99.0},
                                       std::pair{"p99.9", 99.9}, std::pair{"p99.99", 99.99}})
     if (const auto value = transfer.seen.percentile(percent)) latency[name] = *value;

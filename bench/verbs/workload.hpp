@@ -1,11 +1,11 @@
-// Workload: what runs between two RDMA endpoints; Transfer: what one end saw of it. Plain data, and its JSON
+// Workload: what runs between two RDMA endpoints; Transfer: the result at one end. Plain data, and its JSON
 // form.
 //
-// Promises: from_json takes nothing on trust: an unknown key, a value of another type or out of range, and a
+// Promises: from_json validates everything: an unknown key, a value of another type or out of range, and a
 // combination that can't run (read over UD, a window that never frees itself) are an error that names the
 // key; to_json of a workload reads back equal. Refuses: a retry count of 7 and an RNR retry count of 7, which
 // mean "for ever" (InfiniBand Architecture Specification, volume 1, 9.7.5.2.8 for RNR; for the other, rxe
-// only: rxe_comp.c, 6.1, line 703): a dead peer must be named.
+// only: rxe_comp.c, 6.1, line 703): a dead peer must be detected.
 #pragma once
 
 #include <chrono>
@@ -39,30 +39,29 @@ struct Workload {
   Operation operation = Operation::write;
   Service service = Service::reliable;
   Measure measure = Measure::bandwidth;
-  std::uint32_t bytes = 65536;      // a message
-  std::uint64_t iterations = 1000;  // messages (round trips) that count, over all queue pairs; 0: by duration
-  std::uint32_t duration_ms = 0;    // used where iterations is 0
-  std::uint64_t warm_up = 0;        // messages (round trips) before those
+  std::uint32_t bytes = 65536;      // per message
+  std::uint64_t iterations = 1000;  // messages (round trips) that count, on all queue pairs; 0: by duration
+  std::uint32_t duration_ms = 0;    // used if iterations is 0
+  std::uint64_t warm_up = 0;        // additional messages (round trips) before those
   std::uint32_t queue_pairs = 1;    // latency: 1
   std::uint32_t depth = 128;        // messages in flight on a queue pair
   std::uint32_t batch = 16;  // work requests in one posted list, of up to 64 KiB: one system call with rxe
-  std::uint32_t signal_every = 64;   // one completion for so many messages
-  std::uint32_t inline_bytes = 220;  // messages up to this travel in the work request, where the device can
+  std::uint32_t signal_every = 64;   // messages per completion
+  std::uint32_t inline_bytes = 220;  // messages up to this size go in the work request, if possible
   std::uint8_t traffic_class = 0;    // DSCP << 2 | ECN
   std::uint32_t path_mtu = 0;        // 0: the lesser of both ports' active MTUs
-  // 4.096 us * 2^timeout without an acknowledgement (IBA volume 1, 9.7.6.1.3), so often: 67 ms, 7 times in
-  // all.
+  // 4.096 us * 2^timeout without an acknowledgement (IBA volume 1, 9.7.6.1.3), then a retry: 67 ms, 7
+  // attempts in all.
   std::uint8_t timeout = 14;
   std::uint8_t retries = 6;
-  // 20.48 ms (timer value 22; IBA volume 1, table 45) until a receiver that had no buffer posted is asked
-  // again.
+  // 20.48 ms (timer value 22; IBA volume 1, table 45) until a retry to a receiver that had no buffer posted.
   std::uint8_t rnr_timer = 22;
   std::uint8_t rnr_retries = 6;
-  std::uint32_t stall_ms = 3000;  // no completion for so long: given up, and said so
+  std::uint32_t stall_ms = 3000;  // gives up, with an error, after this long without a completion
   std::uint64_t seed = 1;         // of the payload
-  // RC: runs with the same number leave by the same UDP source ports, queue pair by queue pair, so that a
-  // hash of the five-tuple takes them the same way, where the device makes a port of the flow label, as rxe,
-  // mlx5, irdma, hns and mana do (rdma_get_udp_sport, include/rdma/ib_verbs.h). 0: the device's choice.
+  // RC: runs with the same number use the same UDP source ports, queue pair by queue pair, so that a hash of
+  // the five-tuple selects the same path, if the device derives a port from the flow label, as rxe, mlx5,
+  // irdma, hns and mana do (rdma_get_udp_sport, include/rdma/ib_verbs.h). 0: the device chooses.
   std::uint64_t flow = 0;
   Fault fault = Fault::none;
   bool operator==(const Workload&) const = default;
@@ -72,7 +71,7 @@ Json to_json(const Workload& workload);
 Result<Workload> workload_from(const Json& json);
 Result<Done> check(const Workload& workload);
 
-// Why a transfer ended before its time. `trouble` as in bench/measurement.hpp.
+// Why a transfer ended early. `trouble` as in bench/measurement.hpp.
 struct Failure {
   Trouble trouble = Trouble::none;
   std::string text;
@@ -80,18 +79,18 @@ struct Failure {
 
 struct Transfer {
   std::uint64_t completed = 0;  // messages or round trips that count
-  // All of them by queue pair, with the warm-up: what the far end must have got.
+  // All of them by queue pair, with the warm-up: what the far end must have received.
   std::vector<std::uint64_t> sent;
   std::uint64_t elapsed_ns = 0;
   // ns. Bandwidth: from the post of a signalled message's list to its completion. Latency: half the round
-  // trip; the whole of it for read, which is one by itself.
+  // trip, or the whole of it for read, which is one by itself.
   Histogram seen;
   Failure failure;
 };
 
 struct Integrity {
   std::uint64_t checked = 0;  // bytes
-  std::string wrong;          // empty: all of them hold the pattern
+  std::string wrong;          // empty: all of them match the pattern
 };
 
 Json to_json(const Transfer& transfer, const Workload& workload);

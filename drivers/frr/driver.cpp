@@ -28,8 +28,8 @@ std::string digest(std::string_view text) {
 constexpr std::string_view kNotRead = "-";
 constexpr std::string_view kNoFile = "no file is known that FRR starts from";
 
-// "bgp,bfd.effects": a guard compares the daemons' configurations only, since a session that flaps moves
-// none.
+// "bgp,bfd.effects": a guard compares the daemons' configurations only, since a flapping session does not
+// change them.
 std::string revision_of(const State& state) {
   std::string effects;
   if (state.bgp)
@@ -46,7 +46,7 @@ std::string revision_of(const State& state) {
   return bgp + "," + bfd + "." + digest(effects);
 }
 
-// Of the daemons that both revisions are of.
+// Compares the daemons that appear in both revisions.
 bool same_config(std::string_view a, std::string_view b) {
   const auto until = [](std::string_view text, char end) { return text.substr(0, text.find(end)); };
   const auto past = [](std::string_view text, char end) { return text.substr(text.find(end) + 1); };
@@ -74,7 +74,7 @@ Wanted wanted_for(const Scope& scope) {
   return wanted;
 }
 
-// What failed after lines had been written: "try again" and "not tried" would be wrong.
+// For failures after lines were written: "try again" and "not attempted" would be wrong.
 Error after_writing(std::string what, Error why) {
   Error error = wrap(std::move(what), std::move(why));
   if (error.kind == ErrorKind::transient || error.kind == ErrorKind::cancelled)
@@ -102,7 +102,7 @@ class FrrDriver : public Driver, public Preview {
 
   Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
     if (settlement == Settlement::undo)
-      return Error{ErrorKind::unsupported, target_.device + ": frr can't undo by itself"};
+      return Error{ErrorKind::unsupported, target_.device + ": frr can't roll back by itself"};
     return Done{};
   }
 
@@ -168,8 +168,8 @@ void FrrDriver::note_saved(State& state, Observation& out) const {
   }
   hold_against_saved(target_.run_dir, target_.config_file, state);
   if (!state.unsaved.empty())
-    out.notes.push_back("what FRR starts from next time (" + saved_place(target_.config_file) +
-                        ") is not what it runs: " + state.unsaved);
+    out.notes.push_back("saved FRR configuration (" + saved_place(target_.config_file) +
+                        ") differs from the running one: " + state.unsaved);
 }
 
 Result<Done> FrrDriver::check(const Guard& guard, const State& state) {
@@ -256,7 +256,8 @@ void FrrDriver::reset(const Reset& reset, Receipt& receipt, const Call& call) co
     receipt.outcomes[change].error = after_writing("set, but the session keeps its former timers", *error);
 }
 
-// FRR's words on the first line that it refused (and which that was); none: it took all.
+// FRR's message for the first line that it refused, with that line's index in `failed`; none: all were
+// accepted.
 Result<std::optional<std::string>> FrrDriver::say_all(const std::vector<Sent>& lines, std::size_t& failed,
                                                       const Call& call) {
   std::optional<Vty> vty;
@@ -276,7 +277,7 @@ Result<Done> FrrDriver::send(const std::vector<Step>& steps, Receipt& receipt, c
   std::size_t failed = 0;
   auto refusal = say_all(lines, failed, call);
   if (!refusal) {
-    // A line before it may have taken effect, so "try again" and "not tried" would be wrong.
+    // A line before it may have taken effect, so "try again" and "not attempted" would be wrong.
     if (failed > 0) refusal.error().kind = ErrorKind::unknown_outcome;
     return std::move(refusal.error());
   }
@@ -292,7 +293,8 @@ Result<Done> FrrDriver::send(const std::vector<Step>& steps, Receipt& receipt, c
   return Done{};
 }
 
-// A change that wants what was there is there already: it shows no line, and is what the others stand in.
+// A change whose desired value equals its previous one exists already: it shows no line, but is part of the
+// state that the others build on.
 std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
   std::vector<Edit> there;
   std::vector<Edit> edits;
@@ -308,7 +310,7 @@ std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
     else if (!is_there)
       out.push_back("! " + edit.error().text());
   }
-  // A speaker is made with its number.
+  // A speaker is created together with its ASN.
   const auto is = [](Field field) { return [field](const Edit& edit) { return edit.field == field; }; };
   const auto number = std::find_if(there.begin(), there.end(), is(Field::asn));
   if (number != there.end() && std::any_of(edits.begin(), edits.end(), is(Field::speaker)))

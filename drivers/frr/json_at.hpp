@@ -1,5 +1,5 @@
-// What a member of an object in FRR's JSON says, by its type: what is missing or of another type says
-// nothing.
+// Typed access to a member of an object in FRR's JSON: a missing member, or one of another type, yields an
+// empty result.
 #pragma once
 
 #include <cstdint>

@@ -24,11 +24,11 @@ bool is_word(std::string_view text) {
   if (text.empty() || text.size() > 255) return false;
   for (const char c : text)
     if (c <= ' ' || c > '~' || c == '?' || c == '!')
-      return false;  // ? asks for completion, ! begins a comment
+      return false;  // ? requests completion, ! begins a comment
   return true;
 }
 
-// FRR masks the host bits of a prefix away and then shows another prefix than the one asked for.
+// FRR masks a prefix's host bits and then shows a different prefix from the requested one.
 bool is_network(std::string_view prefix) {
   const std::size_t slash = prefix.find('/');
   if (slash == prefix.npos) return false;
@@ -95,7 +95,7 @@ Value keepalive(const Neighbor& one) { return Value::integer(one.timers.keepaliv
 Value remote_as(const Neighbor& one) { return one.remote_as.empty() ? Value{} : Value::text(one.remote_as); }
 Value is_shut(const Neighbor& one) { return Value::boolean(one.shutdown); }
 
-// A session that is not up will run with what it proposes, unless the other end proposes less.
+// A session that is not up will run with the timers that it proposes, unless the other end proposes less.
 template <std::int64_t Timers::*timer>
 void of_timers_in_use(RowId id, const State& state, TreeBuilder& tree) {
   const Speaker* const speaker = speaker_in(state);
@@ -157,7 +157,7 @@ struct MapRow {
   RowId row;
   Wanted needs;  // what has to be read for it
   void (*read)(RowId, const State&, TreeBuilder&);
-  std::optional<Field> write = std::nullopt;  // what script_of() makes its lines of
+  std::optional<Field> write = std::nullopt;  // the field for which script_of() writes lines
 };
 constexpr MapRow kRows[] = {
     {row("bfd-profile[*]"), kBfd, of_profiles<made>, Field::profile},

@@ -1,6 +1,6 @@
-// Entries ↔ FRR: which rows of the schema this driver carries, and what each stands for.
+// Entries ↔ FRR: which rows of the schema this driver supports, and what each corresponds to.
 //
-// The only file of the driver that names entries. Promises: entries_of and edit_of are inverse where a row
+// The only file of the driver that names entries. Promises: entries_of and edit_of are inverse for rows that
 // can be written. Refuses (invalid_spec) keys and values that would be more than one word of an FRR command
 // line.
 #pragma once
@@ -36,7 +36,7 @@ enum class Field : std::uint8_t {
   saved,
 };
 
-// One change, understood. `word` is the wanted value as FRR writes it; empty: to be removed (or false).
+// One change in FRR's terms. `word` is the desired value as FRR writes it; empty: to be removed (or false).
 struct Edit {
   Field field;
   std::string key = {};  // neighbour's interface, prefix, profile or source; empty: the speaker itself
@@ -49,10 +49,10 @@ struct Edit {
 
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
-// What has to be read for a row; nothing: it is not carried.
+// What has to be read for a row; nothing: the row is not supported.
 Wanted needs_of(RowId row);
 
-// Whether what runs is saved.
+// Whether the row is the one that reports if the running configuration is saved.
 bool is_saving(RowId row);
 // The session, or the kernel's next hops, that an effect difference is about.
 bool is_session(RowId row);

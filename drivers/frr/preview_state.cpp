@@ -35,7 +35,7 @@ void set(Neighbor& neighbor, const Edit& edit) {
   if (edit.field == Field::neighbor_shutdown) neighbor.shutdown = edit.on;
 }
 
-// None of these is a value that a device can have.
+// Values that no device can have, so that every field differs.
 BfdProfile unset_profile(const std::string& name) {
   return {.name = name, .transmit_ms = -1, .receive_ms = -1, .multiplier = -1};
 }
@@ -64,9 +64,9 @@ State preview_state(State have, const std::vector<Edit>& there, const std::vecto
   if (!have.bfd) have.bfd.emplace();
   if (!have.bgp) have.bgp.emplace();
   if (!have.bgp->speaker) {
-    // One that the change itself makes is not there before.
+    // A speaker that the change itself creates does not exist before it.
     if (std::any_of(asked.begin(), asked.end(), makes_speaker)) return have;
-    // `router bgp` without a number enters the one speaker that there is.
+    // `router bgp` without a number enters the one existing speaker.
     have.bgp->speaker.emplace().header = "router bgp";
   }
   std::vector<BfdProfile>& profiles = have.bfd->profiles;

@@ -1,7 +1,7 @@
-// The state that a preview is told on: what a change is about is taken to be there, unlike the change.
+// The state that a preview is computed on: the objects that the changes refer to are assumed to exist.
 //
-// A preview is asked of a device that nobody has read: without this, a neighbour's timer would be refused for
-// want of the neighbour. Promises: what `have` holds stays as it is.
+// A preview may be requested for a device that has not been read: without this, a neighbour's timer would be
+// refused because the neighbour is missing. Promises: what `have` contains stays as it is.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace lockstep::frr {
 
-// `there`: edits that the device is taken to have already; `asked`: those that are to show as lines.
+// `there`: edits that the device is assumed to have already; `asked`: those that are to yield lines.
 State preview_state(State have, const std::vector<Edit>& there, const std::vector<Edit>& asked);
 
 }  // namespace lockstep::frr

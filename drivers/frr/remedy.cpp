@@ -16,17 +16,17 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 // zebra drops an unused group after its keep time, 1 s at least, and follows bgpd within 60 ms (measured,
-// README.md); a loaded machine gets four times that.
+// README.md); four times that is allowed for a loaded machine.
 constexpr milliseconds kFollows{4000};
 constexpr milliseconds kPollEvery{5};
-// Time that putting maximum-paths back may take, whatever is left of the call.
+// Time allowed for restoring maximum-paths, independently of the call's deadline.
 constexpr milliseconds kPutBack{2000};
 
-// ZEBRA_DEFAULT_NHG_KEEP_TIMER, zebra/zebra_router.h; `no zebra nexthop-group keep` wants the number too.
+// ZEBRA_DEFAULT_NHG_KEEP_TIMER, zebra/zebra_router.h; `no zebra nexthop-group keep` requires the number too.
 constexpr const char* kKeepDefault = "zebra nexthop-group keep 180";
 constexpr const char* kKeepShortest = "zebra nexthop-group keep 1";
 
-// A choice: a fault that comes back more often than this has a cause that a person must find.
+// Arbitrary: a fault that recurs more often than this has a cause that requires manual action.
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
@@ -48,7 +48,7 @@ std::vector<std::string> missing_of(const Change& effect) {
   return missing;
 }
 
-// The kernel has one path at least, so that FRR has the route, and fewer than are wanted.
+// The kernel has at least one path, so FRR has the route, but fewer than desired.
 bool few_paths(const Change& effect) {
   return effect.was.kind() == Value::Kind::integer && effect.want.kind() == Value::Kind::integer &&
          effect.was.as_integer() > 0 && effect.was.as_integer() < effect.want.as_integer();
@@ -62,20 +62,20 @@ Result<Done> configure(Vty& bgpd, const std::vector<std::string>& lines, const C
   return Done{};
 }
 
-// Of an error before the first write: whatever it is, the device is as it was.
+// For an error before the first write: whatever it is, the device is unchanged.
 Error untouched(Error error) {
   error.kind = ErrorKind::refused;
   return error;
 }
 
-// After it: what was written in part is not to pass for refused.
+// For an error after it: a partial write must not be reported as refused.
 Result<Done> touched(Result<Done> done) {
   if (!done && done.error().kind != ErrorKind::transient && done.error().kind != ErrorKind::cancelled)
     done.error().kind = ErrorKind::unknown_outcome;
   return done;
 }
 
-// The two settings that a reinstall moves, and the lines that put them back.
+// The two settings that a reinstall changes, and the lines that restore them.
 struct Knobs {
   std::string run_dir;
   std::string router;      // "router bgp 65001"
@@ -90,7 +90,7 @@ struct Knobs {
     TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
     return configure(zebra, {"configure terminal", line, "end"}, call);
   }
-  // Both are tried, whatever becomes of the first.
+  // Attempts both, whatever the outcome of the first.
   Result<Done> put_back(const Call& call) const {
     auto first = paths(paths_back, call);
     auto second = keep(keep_back, call);
@@ -111,7 +111,7 @@ Result<Knobs> knobs_of(const std::string& run_dir, const Call& call) {
   return knobs;
 }
 
-// Asks until `reached` says true.
+// Polls until `reached` returns true.
 template <class Question>
 Result<Done> await(const std::string& what, const Call& call, Question reached) {
   const Time until = std::min(call.deadline, std::chrono::steady_clock::now() + kFollows);
@@ -123,7 +123,7 @@ Result<Done> await(const std::string& what, const Call& call, Question reached) 
   }
 }
 
-// As long as the group exists, zebra takes it for installed and sends nothing to the kernel.
+// As long as the group exists, zebra considers it installed and sends nothing to the kernel.
 Result<Done> await_no_group(const std::string& run_dir, std::int64_t group, const Call& call) {
   TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
   const std::string id = std::to_string(group);
@@ -141,7 +141,7 @@ Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, 
   });
 }
 
-// Why a prefix is not FRR's to install anew; empty: it is.
+// Why FRR can't reinstall a prefix; empty: it can.
 std::string why_not_reinstalled(const RouteView& view) {
   if (view.protocol != "bgp") return "FRR itself has no BGP route";
   if (!view.installed) return "FRR has the BGP route, and has not installed it yet";
@@ -201,7 +201,7 @@ FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
     return is_session(id) && (state == kSessionNoPolicy || state == kSessionInactive) ? Cure::accept
                                                                                       : Cure::clear;
   }
-  // Which one is missing is not known: FRR had the choice. It installs all of its choice anew.
+  // FRR chose among several paths, so the missing one is unknown; it reinstalls all that it chose.
   if (is_forwarding_count(id)) return few_paths(effect) ? Cure::reinstall : Cure::none;
   if (is_timer_in_use(id))
     return session(std::string(effect.path.key(0))) == kEstablished ? Cure::clear : Cure::none;
@@ -247,7 +247,7 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
   return cure == Cure::none ? std::nullopt : std::optional(offer_of(cure));
 }
 
-// One path has no group that could lose a member.
+// A single path has no group that could lose a member.
 std::optional<Remedy::Offer> FrrRemedy::stands_by(const Change& effect) const {
   const bool several = is_forwarding_count(effect.path.row())
                            ? effect.want.kind() == Value::Kind::integer && effect.want.as_integer() > 1
@@ -264,14 +264,14 @@ Result<Done> FrrRemedy::cure(const ChangeSet& effects, const Call& call) {
   for (const Change& effect : effects) {
     const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
     switch (cure_for(effect)) {
-      case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+      case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
       case Cure::reinstall: prefixes.insert(key); break;
       case Cure::accept: accepting.insert(key); break;
       case Cure::restart: daemons.insert(daemon_of(effect.path)); break;
       case Cure::clear: to_clear.push_back(effect); break;
     }
   }
-  if (daemons.contains("zebra")) daemons = {"zebra"};  // all others start anew with it
+  if (daemons.contains("zebra")) daemons = {"zebra"};  // all others restart with it
   bool any = false;
   Result<Done> done = Done{};
   const auto then = [&](Result<Done> one) {
@@ -310,7 +310,7 @@ Result<Done> FrrRemedy::reinstall(const std::set<std::string>& prefixes, const C
   std::set<std::int64_t> groups;
   for (const auto& [prefix, view] : before)
     if (done && groups.insert(view.group).second) done = await_no_group(target_.run_dir, view.group, call);
-  // Put back in any case, with time of its own: a stop must not leave the device on one path.
+  // Restored in any case, with its own time limit: a stop must not leave the device on one path.
   const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
   if (auto put_back = knobs->put_back(own); !put_back) {
     Error error = wrap("maximum-paths may still be 1", std::move(put_back.error()));
@@ -342,16 +342,16 @@ Result<Done> FrrRemedy::clear(const std::string& interface, const Call& call) {
 Result<Done> FrrRemedy::restart(const std::string& daemon, const Call& call) {
   TRY_DONE(target_.restart(daemon, call));
   if (daemon != "zebra") return Done{};
-  // One that starts takes its predecessor's routes out of the kernel (rib_sweep_route, zebra_rib.c), and the
-  // others look for it again only after 10 s (zclient_event, lib/zclient.c), peers sending all the while: so
-  // they start anew too, as under watchfrr(8).
+  // A starting zebra removes its predecessor's routes from the kernel (rib_sweep_route, zebra_rib.c), and the
+  // other daemons reconnect only after 10 s (zclient_event, lib/zclient.c), while peers keep sending. So they
+  // are restarted too, as by watchfrr(8).
   auto done = target_.restart("bgpd", call);
   if (done) done = target_.restart("bfdd", call);
   return touched(std::move(done));
 }
 
-// Both ends, and both timers of each, ask for the same: the first reset serves all. One that is coming up
-// does so with what is configured.
+// Both ends, and both timers of each, request the same reset: the first one serves all. A session that is
+// coming up uses the configured timers.
 Result<bool> FrrRemedy::runs_with_wanted_timers(const Change& effect, const Call& call) {
   const State now = read(
       target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false, .saved = false}, call);

@@ -1,16 +1,16 @@
-// FrrRemedy: what cures a device that is configured as wanted and does not do it.
+// FrrRemedy: remedies for a device that is configured as desired but does not behave so.
 //
-// reinstall-multipath: the kernel's next-hop group has lost a member that FRR calls installed (FRR 8.4 after
-// a link flap, FRRouting/frr #15505): maximum-paths goes to 1, and back once zebra has followed; while it
-// lasts traffic keeps to one path; once for all prefixes. It is what any disturbed link may call for at its
-// two ends (stands_by). clear-session: a neighbour that stays down, whose only route the kernel
-// lost, or that runs with timers of former times. accept-routes: a session that discards every route because
-// the RFC 8212 guard is on. restart-daemon: one that is dead or hangs, where the target can start it.
-// Promises: maximum-paths is put back even when the call ends early; a session that has agreed on the wanted
-// timers meanwhile is left alone; a neighbour is reset once, however many of its effects are open. An error
-// says `refused` or `unsupported` only where nothing was touched. A prefix that FRR is still about to
-// install, or itself has no second next hop for, is left alone: refused where no other is to be served.
-// Refuses to cure what it did not cause: a neighbour that is shut.
+// reinstall-multipath: the kernel's next-hop group has lost a member that FRR reports as installed (FRR 8.4
+// after a link flap, FRRouting/frr #15505): sets maximum-paths to 1, and back once zebra has followed;
+// meanwhile traffic keeps to one path; done once for all prefixes. Any disturbed link may require it at both
+// ends (stands_by). clear-session: for a neighbour that stays down, whose only route the kernel lost, or that
+// runs with outdated timers. accept-routes: for a session that discards every route because of the RFC 8212
+// guard. restart-daemon: for a daemon that is dead or hangs, if the target can start it. Promises:
+// maximum-paths is restored even when the call ends early; a session that has agreed on the desired timers in
+// the meantime is left alone; a neighbour is reset once, however many of its effects are open. An error is
+// `refused` or `unsupported` only if nothing was changed. A prefix that FRR is still about to install, or has
+// no second next hop for, is left alone: refused if there is no other prefix to handle. Refuses to remedy
+// what is configured: a neighbour that is shut down.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace lockstep::frr {
 
 class FrrRemedy : public Remedy {
  public:
-  // `seen` is the last observation's state; it may be empty. The target must outlive the remedy.
+  // `seen` returns the last observation's state; it may be empty. The target must outlive the remedy.
   FrrRemedy(const FrrTarget& target, std::function<State()> seen) : target_(target), seen_(std::move(seen)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
@@ -46,11 +46,11 @@ class FrrRemedy : public Remedy {
   std::function<State()> seen_;
 };
 
-// FRR's own view of a prefix, from zebra: interfaces of the next hops that it calls installed.
+// FRR's own view of a prefix, from zebra: interfaces of the next hops that it reports as installed.
 struct RouteView {
   std::string protocol;  // "bgp"; empty: FRR has no such route
   bool installed = false;
-  std::int64_t group = 0;  // zebra's next-hop group, the kernel's id of it too
+  std::int64_t group = 0;  // zebra's next-hop group; the kernel uses the same id
   std::vector<std::string> interfaces;
 };
 Result<RouteView> route_view_of(std::string_view json, const std::string& prefix);

@@ -5,8 +5,8 @@
 namespace lockstep::frr {
 namespace {
 
-// Deepest nesting in FRR 8.4 is four (segment-routing / traffic-eng / pcep / pce); a bound keeps lying input
-// out.
+// The deepest nesting in FRR 8.4 is four (segment-routing / traffic-eng / pcep / pce); the bound rejects
+// malformed input.
 constexpr std::size_t kDepthMax = 16;
 
 std::string_view trimmed(std::string_view line) {
@@ -63,7 +63,7 @@ Result<RunningConfig> parse_lines(std::string_view text) {
   const auto wrong = [&number](const std::string& what) {
     return Error{ErrorKind::transient, "running-config line " + std::to_string(number) + ": " + what};
   };
-  // Blocks that are open, outermost first. Pointers stay good: only the innermost list grows.
+  // Open blocks, outermost first. Pointers stay valid: only the innermost list grows.
   struct Open {
     std::size_t indent;
     std::vector<ConfigLine>* lines;
@@ -143,7 +143,8 @@ void merge(RunningConfig& into, const RunningConfig& from) {
 }
 
 std::string print(const RunningConfig& config) {
-  std::string out = "frr version " + config.version + "\n";
+  std::string out;
+  if (!config.version.empty()) out += "frr version " + config.version + "\n";
   if (!config.defaults.empty()) out += "frr defaults " + config.defaults + "\n";
   if (!config.hostname.empty()) out += "hostname " + config.hostname + "\n";
   out += "!\n";

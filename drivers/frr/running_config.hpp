@@ -1,8 +1,8 @@
-// RunningConfig: what `show running-config` of one daemon says, as a tree of lines; merged and printed as FRR
-// itself writes a frr.conf.
+// RunningConfig: the output of one daemon's `show running-config` as a tree of lines, merged and printed as
+// FRR itself writes a frr.conf.
 //
-// Promises: parse of what print() writes gives the same tree; comments and blank lines are dropped, every
-// other line is kept word for word, also those that lockstep knows nothing about. Refuses what is not a
+// Promises: parsing what print() writes gives the same tree; comments and blank lines are dropped, every
+// other line is kept verbatim, including those that lockstep does not model. Refuses what is not a
 // running-config: no "frr version" line, or an indentation that no block explains.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace lockstep::frr {
 
 struct ConfigLine {
   std::string text;                  // without indentation
-  std::string ending;                // a block's own last line ("exit", "exit-address-family"); empty: a line
+  std::string ending;                // a block's own last line ("exit", "exit-address-family"); empty: none
   std::vector<ConfigLine> children;  // of a block
 
   bool is_block() const { return !ending.empty() || !children.empty(); }
@@ -25,7 +25,7 @@ struct ConfigLine {
 
 struct RunningConfig {
   std::string version;   // "8.4.4"
-  std::string defaults;  // "traditional" or "datacenter": what the lines that are not there mean
+  std::string defaults;  // "traditional" or "datacenter": the values of omitted lines
   std::string hostname;
   std::vector<ConfigLine> lines;
 
@@ -36,13 +36,14 @@ struct RunningConfig {
 
 Result<RunningConfig> parse_running_config(std::string_view text);
 
-// The same of a file, which may be empty, and which a person may have written: without a version, and with a
-// block begun anew further down.
+// The same for a file, which may be empty or edited manually: without a version, and with a block reopened
+// further down.
 Result<RunningConfig> parse_saved_config(std::string_view text);
 
-// Adds what `from` has more: lines that are not there yet, blocks of the same name joined.
+// Adds what only `from` has: missing lines, with blocks of the same name joined.
 void merge(RunningConfig& into, const RunningConfig& from);
 
+// Without a version line if the version is unknown (vtysh accepts `frr version` only with one).
 std::string print(const RunningConfig& config);
 
 // The words of a line.

@@ -18,9 +18,9 @@
 namespace lockstep::frr {
 namespace {
 
-// The order in which vtysh asks them (vtysh/vtysh.c, vtysh_client); all others follow by name.
+// The order in which vtysh queries them (vtysh/vtysh.c, vtysh_client); all others follow by name.
 constexpr std::array kFirst{"zebra", "staticd", "bfdd", "bgpd"};
-// --enable-configfile-mask=0640 of Debian's build.
+// Debian builds with --enable-configfile-mask=0640.
 constexpr mode_t kNewFileMode = 0640;
 
 Error failed(const std::string& what) {
@@ -65,12 +65,12 @@ std::string lines_of_vtysh(std::string_view text) {
 Result<Done> replace(const std::string& config_file, const std::string& text) {
   const Replacement how{.mode = kNewFileMode, .owner = Replacement::Owner::folder};
   auto done = replace_file(config_file, text, how);
-  // A full disk may be emptied, and saving again does no harm.
+  // Space on a full disk may be freed, and saving again does no harm.
   if (!done && done.error().kind == ErrorKind::refused) done.error().kind = ErrorKind::transient;
   return done;
 }
 
-// Each daemon its own file, as `write memory` of vtysh has them do it.
+// Has each daemon write its own file, as vtysh's `write memory` does.
 Result<Done> save_each(const std::string& run_dir, const Call& call) {
   TRY(const std::vector<std::string> daemons, daemons_in(run_dir));
   for (const std::string& daemon : daemons) {
@@ -91,7 +91,7 @@ Result<RunningConfig> read_all(const std::string& run_dir, const Call& call) {
     TRY(Vty vty, Vty::connect(run_dir, daemon, call));
     TRY(const RunningConfig one, read_config(vty, call));
     merge(all, one);
-    // What missing lines mean matters most to bgpd.
+    // The defaults profile matters most to bgpd.
     if (daemon == "bgpd") all.defaults = one.defaults;
   }
   if (all.version.empty()) return Error{ErrorKind::transient, "no FRR daemon has a socket in " + run_dir};

@@ -1,10 +1,11 @@
-// save_running: writes what the daemons run to where FRR's next start loads it from (saved.hpp), so that a
-// restart comes back as it is now: to the integrated frr.conf, or has each daemon write its own file.
+// save_running: writes the daemons' running configuration to where FRR loads it at its next start
+// (saved.hpp), so that a restart restores the current state: to the integrated frr.conf, or by having each
+// daemon write its own file.
 //
-// Promises: frr.conf is the old one or the new one, never part of either, and keeps its owner and its mode
+// Promises: frr.conf is either the old or the new file, never part of one, and keeps its owner and its mode
 // (specs/files/replace_file.hpp); lines that belong to vtysh itself (`service integrated-vtysh-config`,
-// `username`) stay; a file that says the same already is not touched. Refuses to write when a daemon whose
-// socket is there does not answer: its lines would be lost.
+// `username`) stay; a file with the same content is not rewritten. Refuses to write when a daemon whose
+// socket exists does not answer: its lines would be lost.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 namespace lockstep::frr {
 namespace {
 
-// As much as is read of a running configuration (vty.hpp): it is saved whole.
+// The same limit as for a running configuration (vty.hpp), which is saved as a whole.
 constexpr std::size_t kFileMax = kReplyMax;
 constexpr std::array kDaemonFiles{"zebra", "staticd", "bfdd", "bgpd"};
 
@@ -25,7 +25,7 @@ bool is_there(const std::string& file) {
   return ::faccessat(AT_FDCWD, file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// What the daemons' own files or the integrated one say, in one; why not, where it can't be read.
+// The daemons' own files or the integrated one as a single configuration, or the reason why it can't be read.
 Result<RunningConfig> saved_config(const std::string& config_file) {
   std::vector<std::string> files{config_file};
   if (!is_there(config_file)) files = {beside(config_file, "bfdd"), beside(config_file, "bgpd")};
@@ -44,8 +44,8 @@ Result<RunningConfig> saved_config(const std::string& config_file) {
   return all;
 }
 
-// Begins a line that takes back what a row stands for, where the line before says it: FRR prints none of
-// these, a hand adds them at the end.
+// Prefixes of lines that revoke a row's value set by an earlier line: FRR prints none of these, but manual
+// edits may append them.
 constexpr std::array kTakesBack{"no aggregate-address",
                                 "no bgp bestpath as-path multipath-relax",
                                 "no bgp graceful-shutdown",
@@ -63,7 +63,7 @@ bool takes_back(std::string_view line, const Speaker* runs) {
     return true;
   const std::vector<std::string_view> words = words_of(line);
   if (words.size() < 3 || words[0] != "no" || words[1] != "neighbor" || runs == nullptr) return false;
-  if (runs->neighbor(words[2]) == nullptr) return false;  // nobody's here
+  if (runs->neighbor(words[2]) == nullptr) return false;  // unmanaged
   return words.size() == 3 ||
          std::find(kOfNeighbors.begin(), kOfNeighbors.end(), words[3]) != kOfNeighbors.end();
 }
@@ -74,7 +74,7 @@ bool any_takes_back(const std::vector<ConfigLine>& lines, const Speaker* runs) {
   });
 }
 
-// In the blocks that rows stand for, or of the blocks themselves.
+// Whether a block that rows map to contains such a line, or the block itself is revoked.
 bool any_takes_back(const RunningConfig& config, const Speaker* runs) {
   return std::any_of(config.lines.begin(), config.lines.end(), [runs](const ConfigLine& line) {
     if (line.text == "no bfd" ||
@@ -85,7 +85,7 @@ bool any_takes_back(const RunningConfig& config, const Speaker* runs) {
   });
 }
 
-// What the rows say of both, in words: what is saved first.
+// Differences in the rows' values, as text with the saved value first.
 struct Differences {
   std::string first;
   std::size_t count = 0;
@@ -109,23 +109,24 @@ void compare_entries(const State& saved, const State& runs, Differences& out) {
     for (const Entry& entry : tree->entries()) all.insert(entry.path);
   for (const Path path : all)
     if (later.value(path) != now.value(path))
-      out.add(path.text() + " is " + later.value(path).to_string() + " there, and " +
-              now.value(path).to_string() + " here");
+      out.add(path.text() + " is " + later.value(path).to_string() + " in the file, " +
+              now.value(path).to_string() + " running");
 }
 
-// What a neighbour needs to exchange anything; no row of its own (README.md, "What a neighbour implies").
+// Compares what a neighbour needs to exchange anything; it has no row of its own (README.md, "What a
+// neighbour implies").
 void compare_implied(const State& saved, const State& runs, Differences& out) {
   if (!saved.bgp->speaker || !runs.bgp || !runs.bgp->speaker) return;
   const Speaker& then = *saved.bgp->speaker;
   const Speaker& now = *runs.bgp->speaker;
-  if (then.requires_policy != now.requires_policy) out.add("bgp ebgp-requires-policy is another there");
+  if (then.requires_policy != now.requires_policy) out.add("bgp ebgp-requires-policy differs");
   for (const Neighbor& one : now.neighbors)
     if (const Neighbor* const other = then.neighbor(one.interface);
         other != nullptr && other->activated != one.activated)
-      out.add("bgp/neighbor[" + one.interface + "] is activated in IPv4 unicast in one of both");
+      out.add("bgp/neighbor[" + one.interface + "] is activated in IPv4 unicast in only one of them");
 }
 
-// A daemon that is read, or that does not run and has nothing saved.
+// The error that prevents a comparison; none: the daemon was read, or does not run and has nothing saved.
 std::optional<Error> cannot_tell(const std::string& run_dir, const char* daemon,
                                  const std::optional<Error>& unread, bool has_saved) {
   if (!unread || (!has_saved && !Vty::is_held(run_dir, daemon))) return std::nullopt;
@@ -168,7 +169,7 @@ void hold_against_saved(const std::string& run_dir, const std::string& config_fi
     state.unsaved = config.error().what;
     return;
   }
-  // Without the line a start has what the daemon was built or called with.
+  // Without the line, the next start uses the profile that the daemon was built or started with.
   if (config->defaults.empty() && state.bgp) config->defaults = state.bgp->config.defaults;
   State then;
   then.bgp.emplace();
@@ -184,7 +185,7 @@ void hold_against_saved(const std::string& run_dir, const std::string& config_fi
   compare_entries(then, state, differences);
   compare_implied(then, state, differences);
   const Speaker* const runs = state.bgp && state.bgp->speaker ? &*state.bgp->speaker : nullptr;
-  if (any_takes_back(*config, runs)) differences.add("a line there takes back what one before it says");
+  if (any_takes_back(*config, runs)) differences.add("a line in the file reverts an earlier one");
   state.saved = differences.count == 0;
   state.unsaved = differences.first;
   if (differences.count > 1) state.unsaved += " (and " + std::to_string(differences.count - 1) + " more)";

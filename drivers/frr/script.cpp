@@ -10,8 +10,8 @@ constexpr const char* kBgpd = "bgpd";
 constexpr const char* kBfdd = "bfdd";
 constexpr const char* kIpv4 = "address-family ipv4 unicast";
 constexpr const char* kIpv6 = "address-family ipv6 unicast";
-// A neighbour's retry after a failed connect: the datacenter profile's (DFLT_BGP_CONNECT_RETRY, bgp_vty.c),
-// because the traditional one's 120 s would outlast any convergence that a person waits for.
+// A neighbour's retry interval after a failed connect: the datacenter profile's (DFLT_BGP_CONNECT_RETRY,
+// bgp_vty.c), because the traditional profile's 120 s would delay convergence too long.
 constexpr const char* kConnectRetry = " timers connect 10";
 
 // The edits of one neighbour or BFD profile, by field.
@@ -22,13 +22,14 @@ const Edit* of(const Fields& fields, Field field) {
   return found == fields.end() ? nullptr : found->second;
 }
 
-// What a neighbour proposes without timers of its own; 60 and 180 s are the traditional profile's.
+// The timers that a neighbour proposes if it has none of its own; 60 and 180 s are the traditional profile's.
 Timers usual_timers(const Speaker* speaker, const Neighbor* have) {
   if (have != nullptr) return have->usual_timers;
   return speaker != nullptr ? speaker->default_timers : Timers{60, 180};
 }
 
-// One line carries both: what is not asked for stays as it is, what is removed goes to its usual value.
+// One line sets both timers: one that is not requested keeps its value, one that is removed returns to its
+// default.
 Timers timers_after(const Speaker* speaker, const Neighbor* have, const Edit* keepalive, const Edit* hold) {
   const Timers usual = usual_timers(speaker, have);
   Timers out = have != nullptr ? have->timers : usual;
@@ -362,7 +363,7 @@ std::vector<Sent> transcript(const std::vector<Step>& steps) {
       out.push_back({daemon, step.context[depth], i});
     at = step.context;
     out.push_back({daemon, step.line, i});
-    // FRR enters a block when its header is the line itself.
+    // FRR enters a block when the line is the block's header.
     const bool enters = step.line.starts_with("router bgp ") || step.line.starts_with("profile ");
     if (enters) at.push_back(step.line);
   }

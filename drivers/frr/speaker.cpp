@@ -9,7 +9,7 @@ namespace {
 // BGP_DEFAULT_KEEPALIVE and _HOLDTIME of bgpd/bgpd.h, and the datacenter profile's of bgpd/bgp_vty.c.
 constexpr Timers kTraditional{60, 180};
 constexpr Timers kDatacenter{3, 9};
-// MULTIPATH_NUM of configure.ac when --enable-multipath is not given.
+// MULTIPATH_NUM of configure.ac if --enable-multipath is not given.
 constexpr std::int64_t kMultipathDefault = 16;
 
 using Words = std::vector<std::string_view>;
@@ -33,7 +33,8 @@ bool has(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Neighbours and peer groups alike, while a router block is read: a group lends what a member lacks.
+// Neighbours and peer groups while a router block is read: a member inherits what it does not set from its
+// group.
 class Neighbors {
  public:
   void take(const Words& words) {

@@ -28,23 +28,23 @@ struct Timers {
   std::int64_t hold_s;
   bool operator==(const Timers&) const = default;
 };
-// What a session runs with whose other end proposes no smaller hold time (bgp_open_receive, bgp_packet.c).
+// What a session uses if its other end proposes no smaller hold time (bgp_open_receive, bgp_packet.c).
 Timers agreed_alone(const Timers& proposed);
 
 // A neighbour on an interface (unnumbered).
 struct Neighbor {
   std::string interface;
   std::string remote_as;  // "external", "internal", a number; empty: none
-  std::string group;      // peer group whose settings it takes where it has none; empty: none
+  std::string group;      // peer group whose settings apply where the neighbour has none; empty: none
   std::optional<Timers> own_timers;
   Timers usual_timers;             // without its own: the group's, else the speaker's
   Timers timers;                   // proposed to the other end
-  std::optional<std::string> bfd;  // profile that watches the session, kNoProfile for FRR's default timers
+  std::optional<std::string> bfd;  // its BFD session's profile, kNoProfile for FRR's default timers
   bool shutdown = false;
   bool activated = false;  // exchanges IPv4 unicast
 };
 
-// The value of Neighbor::bfd when BFD watches without a profile; not a name that FRR would take.
+// The value of Neighbor::bfd when BFD watches without a profile; not a name that FRR would accept.
 inline constexpr std::string_view kNoProfile = "(default timers)";
 
 struct Speaker {
@@ -63,8 +63,8 @@ struct Speaker {
   const Neighbor* neighbor(std::string_view interface) const;
 };
 
-// What bgpd was built to hold in one ECMP group, from `show version` ("--enable-multipath=256"): the value of
-// maximum-paths when its line is missing.
+// bgpd's compile-time limit for one ECMP group, from `show version` ("--enable-multipath=256"): the value of
+// maximum-paths if its line is missing.
 std::int64_t max_paths_built_in(std::string_view show_version);
 
 // The speaker of the default VRF; none: no such `router bgp`.

@@ -10,8 +10,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A daemon answers in 1 to 3 ms (README.md); one that has not in this time is said not to answer. A choice:
-// three that hang leave an observation's usual 10 s unspent; watchfrr(8) waits 10 s for each.
+// A daemon answers in 1 to 3 ms (README.md); one that has not answered in this time is reported as not
+// answering. Arbitrary: even three hanging daemons stay below an observation's usual 10 s; watchfrr(8) waits
+// 10 s for each.
 constexpr std::chrono::milliseconds kPatience{3000};
 
 std::string lower(std::string text) {
@@ -26,7 +27,7 @@ std::optional<std::int64_t> seconds_at(const Json& object, const char* milliseco
 }
 
 Result<Json> parse_json(std::string_view text, const char* command) {
-  // "% No BGP neighbors found in VRF default" may stand before the object.
+  // "% No BGP neighbors found in VRF default" may precede the object.
   const std::size_t start = text.find_first_of("{[");
   if (start == text.npos) return Json(Json::object());
   Result<Json> json = parse_bounded_json(text.substr(start));
@@ -112,7 +113,7 @@ Result<std::map<std::string, std::string>> bfd_sessions_of(std::string_view json
     if (interface.empty()) continue;  // multihop: not of an unnumbered neighbour
     const std::string status = text_at(peer, "status");
     std::string& have = out[interface];
-    if (have != kBfdUp) have = status;  // an old peer may linger beside the one that is up
+    if (have != kBfdUp) have = status;  // a stale peer may remain beside the one that is up
   }
   return out;
 }
@@ -126,7 +127,7 @@ Result<RunningConfig> read_config(Vty& vty, const Call& call) {
 
 namespace {
 
-// One daemon after the other, each with what is wanted of it.
+// Reads one daemon after the other, each as far as wanted.
 class StateReading {
  public:
   StateReading(const std::string& run_dir, const Wanted& wanted, const Call& call)
@@ -143,7 +144,7 @@ class StateReading {
   }
 
  private:
-  // The daemon, when something is to be read of it and it answers.
+  // Connects to the daemon if something is to be read from it and it answers.
   std::optional<Vty> reach(const char* daemon, bool read, std::optional<Error>& error) {
     if (!read && !wanted_.daemons) return std::nullopt;
     Call own = call_;

@@ -1,8 +1,8 @@
-// State: all that one observation of a device's FRR tells, before it is translated into entries.
+// State: the result of one observation of a device's FRR, before it is translated into entries.
 //
-// Promises: read() only asks, never writes; a daemon that does not answer leaves its part empty with the
-// error beside it, and costs its patience, not the whole call's. Refuses nothing: what can't be read is said,
-// not guessed.
+// Promises: read() only queries, never writes; a daemon that does not answer leaves its part empty with the
+// error beside it, and uses up only its own time limit, not the whole call's. Refuses nothing: what can't be
+// read is reported, not guessed.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct BgpState {
   std::int64_t max_paths_default = 0;
   std::optional<Speaker> speaker;
   std::map<std::string, std::string> sessions;  // by interface: "established", "idle", ...; kSessionNoPolicy
-  std::map<std::string, Timers> in_use;         // by interface, of established sessions: as agreed on
+  std::map<std::string, Timers> in_use;  // by interface, of established sessions: the negotiated timers
 };
 
 struct BfdState {
@@ -31,7 +31,7 @@ struct BfdState {
   const BfdProfile* profile(std::string_view name) const;
 };
 
-// RFC 8212: the session is up and every route on it is discarded. Configuration as wanted does not show it.
+// RFC 8212: the session is up and every route on it is discarded, although the configuration is as desired.
 inline constexpr std::string_view kSessionNoPolicy = "established, routes discarded: no policy";
 // The neighbour is configured but IPv4 unicast is not activated on it.
 inline constexpr std::string_view kSessionInactive = "not activated";
@@ -43,22 +43,22 @@ inline constexpr std::string_view kRunning = "running";
 
 struct State {
   std::map<std::string, std::string> daemons;  // by name: kRunning, "bgpd does not run" or "... not answer"
-  std::optional<Error> daemons_error;          // why some are not there: not allowed to ask, or stopped
+  std::optional<Error> daemons_error;          // why some are missing: permission denied, or stopped
   std::optional<BgpState> bgp;
   std::optional<BfdState> bfd;
   std::optional<Error> bgp_error;
   std::optional<Error> bfd_error;
   std::optional<bool> saved;         // whether the next start loads what runs (saved.hpp)
-  std::string unsaved;               // in what it would not
-  std::optional<Error> saved_error;  // why that can't be told
+  std::string unsaved;               // the difference between saved and running
+  std::optional<Error> saved_error;  // why `saved` is unknown
 };
 
 struct Wanted {
   bool bgp = true;
   bool bfd = true;
   bool effects = true;  // session states too
-  bool daemons = true;  // whether each answers
-  bool saved = true;    // whether what they run is saved; read beside them
+  bool daemons = true;  // whether each daemon answers
+  bool saved = true;    // whether what they run is saved
 };
 
 inline constexpr Wanted kNothing{

@@ -14,7 +14,7 @@
 namespace lockstep::frr {
 namespace {
 
-// Text ends at the first NUL; then two more and the code.
+// Text ends at the first NUL; two more and the code follow.
 constexpr std::size_t kTrailer = 4;
 
 ErrorKind kind_of_connect(int error) {
@@ -72,7 +72,7 @@ bool Vty::is_held(const std::string& run_dir, std::string_view daemon) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!address || !socket) return false;
   return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) == 0 ||
-         errno == EAGAIN;  // a full queue has an owner
+         errno == EAGAIN;  // a full backlog means that a process owns the socket
 }
 
 Result<Reply> Vty::say(std::string_view command, Intention intention, const Call& call) {
@@ -116,7 +116,7 @@ Result<Done> Vty::send(std::string_view framed, bool& anything_sent, const Call&
 
 Result<Reply> Vty::receive(const Call& call) {
   std::string got;
-  std::size_t scanned = 0;  // bytes known to hold no NUL
+  std::size_t scanned = 0;  // bytes known to contain no NUL
   char buffer[16384];
   for (;;) {
     TRY_DONE(wait_for(socket_.number(), POLLIN, call));

@@ -1,8 +1,8 @@
-// Vty: a conversation with one FRR daemon over its own vty unix socket, as vtysh has it, without vtysh.
+// Vty: a conversation with one FRR daemon over its own vty unix socket, as vtysh does it, without vtysh.
 //
 // Promises: never blocks past the call's deadline; one command, one reply; a reply is at most kReplyMax
-// bytes. A command that Asks and gets no reply is transient (cancelled when stopped); a command that Writes
-// and gets no reply is unknown_outcome, because the daemon may have carried it out. After any error the
+// bytes. A command that `asks` and gets no reply is transient (cancelled when stopped); a command that
+// `writes` and gets no reply is unknown_outcome, because the daemon may have executed it. After any error the
 // conversation is over: connect again. Refuses: commands with NUL or newline, replies that break the framing.
 //
 // Framing (FRR 8.4 lib/vty.c, vtysh_read): command text and NUL; the reply is text, three NUL bytes and one
@@ -20,9 +20,10 @@
 
 namespace lockstep::frr {
 
-// A full table of 100,000 prefixes in JSON is about 60 MB; nothing that this driver asks for comes near.
+// A full table of 100,000 prefixes in JSON is about 60 MB; no reply that this driver requests comes near
+// that.
 inline constexpr std::size_t kReplyMax = 64U << 20;
-// VTY_BUFSIZ of lib/vty.h: a longer line is cut by the daemon.
+// VTY_BUFSIZ of lib/vty.h: the daemon truncates longer lines.
 inline constexpr std::size_t kCommandMax = 4096;
 
 enum class Intention : std::uint8_t { asks, writes };
@@ -30,16 +31,16 @@ enum class Intention : std::uint8_t { asks, writes };
 struct Reply {
   std::string text;
   std::uint8_t code = 0;
-  // FRR's words in one line, for an error.
+  // FRR's message in one line, for an error.
   std::string words() const;
 };
 
 class Vty {
  public:
-  // Connects and enters enable mode. Nobody there (no socket, nobody listening) is transient.
+  // Connects and enters enable mode. A missing socket, or one without a listener, is transient.
   static Result<Vty> connect(const std::string& run_dir, std::string_view daemon, const Call& call);
 
-  // Whether a process holds the daemon's socket at all, dead or alive to questions.
+  // Whether a process has the daemon's socket open, whether or not it answers.
   static bool is_held(const std::string& run_dir, std::string_view daemon);
 
   // The reply, whatever its return code.

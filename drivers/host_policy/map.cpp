@@ -16,13 +16,14 @@ void by_key(const Change& change, Touched& out) {
   out.ruled = true;
 }
 
-// A devlink parameter's name is behind its port's.
+// A devlink parameter's name is the second key, after its port's.
 void parameter(const Change& change, Touched& out) {
   out.names.emplace_back(PolicySubject::parameter, std::string(change.path.key(1)));
   out.ruled = true;
 }
 
-// One that devlink sets goes by devlink's name: a policy has one word for what can be written in two ways.
+// A setting that devlink sets counts by devlink's name, so that a policy needs one name for what can be
+// written in two ways.
 void setting(const Change& change, Touched& out) {
   const DevlinkSetting* const known = find_devlink_setting(change.path.key(1));
   const std::string_view name = known == nullptr ? change.path.key(1) : known->parameter;
@@ -32,14 +33,14 @@ void setting(const Change& change, Touched& out) {
 
 void acs(const Change&, Touched& out) { out.acs = out.ruled = true; }
 
-// What is no prefix can't be inside of any block: the empty one stands for it.
+// A text that is not a prefix can't be inside any block: the empty prefix represents it.
 void add_prefix(std::string_view text, Touched& out) {
   out.prefixes.push_back(IpPrefix::parse(text).value_or(IpPrefix{}));
 }
 
 void every_interface(const Change&, Touched& out) { out.every_interface = true; }
 
-// Parameters of all interfaces (ip-sysctl.rst, "conf/all" and ip_forward), and of those that come.
+// Parameters of all interfaces (ip-sysctl.rst, "conf/all" and ip_forward), and of future ones.
 void sysctl(const Change& change, Touched& out) {
   by_key<PolicySubject::sysctl>(change, out);
   const std::string_view name = change.path.key(0);
@@ -51,8 +52,8 @@ void sysctl(const Change& change, Touched& out) {
 void address(const Change& change, Touched& out) { add_prefix(change.path.key(1), out); }
 void prefix(const Change& change, Touched& out) { add_prefix(change.path.key(0), out); }
 
-// A rail's own table has a default route, which a rule of its address leads to (numbered_entries.hpp: 1000
-// and up); any other table may be that of a rule of the host's own.
+// A rail's own table contains a default route, which a rule of its address leads to (numbered_entries.hpp:
+// 1000 and up); any other table may be used by one of the host's own rules.
 void route(const Change& change, Touched& out) {
   constexpr unsigned kRails = 1000;
   const std::string_view key = change.path.key(0);

@@ -1,6 +1,7 @@
-// What of a machine a change touches, in a host policy's words: the one place of this folder that names rows.
+// Which parts of a machine a change touches, in a host policy's terms: the only file of this folder that
+// names rows.
 //
-// Promises: what was there counts as what is wanted does: an address that is taken away is touched too.
+// Promises: the actual value counts like the desired one: an address that is removed is touched too.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Touched {
   std::vector<std::int64_t> asns;
   bool acs = false;
   bool every_interface = false;
-  bool ruled = false;  // there is a rule that could allow the setting
+  bool ruled = false;  // a rule exists that could allow the setting
 };
 
 Touched touched_by(const Change& change);

@@ -6,7 +6,8 @@
 namespace lockstep {
 namespace {
 
-// The policy as it was read last. Several threads ask: the engine's, and those that its calls run on.
+// The most recently read policy. Accessed from several threads: the engine's, and those that its calls run
+// on.
 class Word : public Permission {
  public:
   Word(PolicedFor whom, ReadHostPolicy read)

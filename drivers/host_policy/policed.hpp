@@ -1,9 +1,9 @@
-// A driver under the host policy of the machine that it changes: the one way by which the program attaches
-// drivers to its own machine.
+// A driver under the host policy of the machine that it changes: the program attaches drivers to its own
+// machine only through this.
 //
-// Promises: apply() writes nothing at all where any of the changes is refused, whoever planned them; cure()
-// refuses alike; what is refused is known beforehand (Attached::permission). The policy is read anew with
-// each observation, apply and cure, so that an edit holds at once. Reading the machine needs nobody's
+// Promises: apply() writes nothing at all if any of the changes is refused, whoever planned them; cure()
+// does the same; what is refused is known beforehand (Attached::permission). The policy is read again with
+// each observation, apply and cure, so that an edit takes effect at once. Reading the machine needs no
 // permission.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// Who wants what done here.
+// The device and cluster that request the changes, and the driver that makes them.
 struct PolicedFor {
   std::string device;
   std::string cluster;

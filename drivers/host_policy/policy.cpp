@@ -31,10 +31,10 @@ struct DefaultRule {
   std::string_view pattern;
   bool allows;
 };
-// What profiles of AI hosts set (network-and-memory tuning of NVIDIA's and the kernel's own documentation:
-// Documentation/admin-guide/sysctl/{net,vm,kernel}.rst). Refused among them: what has modules loaded by name
-// (net/sched/sch_api.c, qdisc_set_default; net/ipv4/tcp_cong.c, tcp_ca_find_autoload), what weakens the BPF
-// JIT, and what gives unprivileged users ports or raw sockets.
+// Settings of AI host profiles (network and memory tuning from NVIDIA's and the kernel's own documentation:
+// Documentation/admin-guide/sysctl/{net,vm,kernel}.rst). Refused among them: settings that load modules by
+// name (net/sched/sch_api.c, qdisc_set_default; net/ipv4/tcp_cong.c, tcp_ca_find_autoload), that weaken the
+// BPF JIT, and that give unprivileged users ports or raw sockets.
 constexpr DefaultRule kDefault[] = {
     {PolicySubject::sysctl, "net.core.*", true},
     {PolicySubject::sysctl, "net.ipv4.*", true},
@@ -64,7 +64,8 @@ constexpr DefaultRule kDefault[] = {
     {PolicySubject::service, "lldpd", true},
     {PolicySubject::service, "nvidia-fabricmanager", true},
     {PolicySubject::service, "nvidia-persistenced", true},
-    // Documentation/networking/devlink/devlink-params.rst: of these none loads firmware or resets by itself.
+    // Documentation/networking/devlink/devlink-params.rst: none of these loads firmware or resets the device
+    // by itself.
     {PolicySubject::parameter, "enable_roce", true},
     {PolicySubject::parameter, "event_eq_size", true},
     {PolicySubject::parameter, "io_eq_size", true},
@@ -72,13 +73,14 @@ constexpr DefaultRule kDefault[] = {
     {PolicySubject::interface, "*", true},
 };
 
-constexpr std::size_t kLargest = std::size_t{1} << 20;  // a choice: far above any policy
+constexpr std::size_t kLargest = std::size_t{1} << 20;  // arbitrary: far above any policy
 
-// systemd.unit(5): a name without a suffix is a service's. modprobe(8): '-' and '_' are one in a module's.
+// systemd.unit(5): a name without a suffix is a service's. modprobe(8): '-' and '_' are equivalent in module
+// names.
 std::string canonical(PolicySubject subject, std::string_view name) {
   constexpr std::string_view kSuffix = ".service";
   if (subject == PolicySubject::service && name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
-  // One parameter by two names (net/ipv4/devinet.c, ctl_forward_entry).
+  // Two names for one parameter (net/ipv4/devinet.c, ctl_forward_entry).
   if (subject == PolicySubject::sysctl && name == "net.ipv4.ip_forward")
     name = "net.ipv4.conf.all.forwarding";
   std::string out(name);
@@ -99,7 +101,7 @@ Error unsafe(const std::string& path, const std::string& why) {
   return Error{ErrorKind::denied, path + " " + why + ": it must be root's, and writable by nobody else"};
 }
 
-// Whoever may write it could give themselves any permission.
+// Anyone who may write it could grant themselves any permission.
 Result<Done> is_roots_alone(int descriptor, const std::string& path) {
   struct stat found {};
   if (::fstat(descriptor, &found) != 0) return Error{ErrorKind::denied, path + ": " + std::strerror(errno)};
@@ -109,14 +111,14 @@ Result<Done> is_roots_alone(int descriptor, const std::string& path) {
   return Done{};
 }
 
-// None: there is no file.
+// None: the file does not exist.
 Result<std::optional<std::string>> text_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash);
   const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
   const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && errno == ENOENT) return std::optional<std::string>();
-  // A link there is ENOTDIR (open(2), O_DIRECTORY with O_NOFOLLOW).
+  // A symbolic link there yields ENOTDIR (open(2), O_DIRECTORY with O_NOFOLLOW).
   if (!folder && (errno == ENOTDIR || errno == ELOOP)) return unsafe(directory, "is no folder of its own");
   if (!folder) return Error{ErrorKind::denied, directory + ": " + std::strerror(errno)};
   TRY_DONE(is_roots_alone(folder.number(), directory));
@@ -200,7 +202,7 @@ WhyRefused HostPolicy::why_not_driver(DriverName driver) const {
 
 const PolicyRule* HostPolicy::rule_for(PolicySubject subject, std::string_view name) const {
   const std::string asked = canonical(subject, name);
-  const PolicyRule* said = nullptr;  // by the file
+  const PolicyRule* said = nullptr;  // from the file
   const PolicyRule* otherwise = nullptr;
   for (const PolicyRule& one : rules(subject)) {
     const PolicyRule*& best = one.place.empty() ? otherwise : said;
@@ -214,7 +216,7 @@ const PolicyRule* HostPolicy::rule_for(PolicySubject subject, std::string_view n
   return too_wide ? otherwise : said;
 }
 
-// What concerns all interfaces concerns those that are never touched.
+// A change of all interfaces includes those that must never be touched.
 WhyRefused HostPolicy::why_not_every_interface() const {
   for (const PolicyRule& one : rules(PolicySubject::interface))
     if (!one.allows)
@@ -231,7 +233,7 @@ WhyRefused HostPolicy::why_not_name(PolicySubject subject, const std::string& na
   if (rule != nullptr && rule->allows) return std::nullopt;
   const std::string what = std::string(noun_of(subject)) + " '" + name + "'";
   if (rule != nullptr && !rule->place.empty()) return what + " is refused" + at(rule->place);
-  // A file's rules come first: where the last is one of them, it has replaced the default.
+  // A file's rules come first: if the last rule is one of them, the file has replaced the default.
   const std::vector<PolicyRule>& all = rules(subject);
   if (!all.empty() && !all.back().place.empty())
     return what + " is not among spec." + std::string(field_of(subject)) + at(all.front().place);
@@ -316,7 +318,7 @@ const std::vector<PolicyRule>& HostPolicy::rules(PolicySubject subject) const {
 
 std::string host_policy_template(const std::string& host) {
   return "# What specs may do to this machine, whoever wrote them: its own word, for root alone to change.\n"
-         "# What is not said here has its default; `lockstep host-policy explain` shows all that holds, and\n"
+         "# What is not set here has its default; `lockstep host-policy explain` shows all that holds, and\n"
          "# `lockstep host-policy check` reads this file as an apply does. Of the rules that match a name "
          "the\n"
          "# longest decides, a refusal before a permission; a '*' stands for the rest of a name.\n"

@@ -1,11 +1,12 @@
-// HostPolicy: what specs may do to the machine that lockstep runs on. It is the machine's own word, in a file
-// that only root can write; specs, plan files, flags and services all come after it.
+// HostPolicy: what specs may do to the machine that lockstep runs on. The machine's owner sets it in a file
+// that only root can write; it takes precedence over specs, plan files, flags and services.
 //
-// Promises: what it refuses, it refuses with the line that says so. A setting that runs code or changes what
-// PCI devices may reach (Power in specs/model/schema.hpp) needs a rule that names it, so a new setting of
-// that kind is refused until one does. Where there is no file, the default below holds: network and memory
-// settings that profiles need, and nothing that runs code, loads modules, stops what guards the machine or
-// changes DMA isolation. Refuses: a file that is not root's alone or has an error permits nothing at all.
+// Promises: each refusal names the line of the policy that causes it. A setting that runs code or changes
+// what PCI devices may access (Power in specs/model/schema.hpp) needs a rule that names it, so a new setting
+// of that kind is refused until one exists. Without a file, the default below applies: network and memory
+// settings that profiles need, and nothing that runs code, loads modules, stops services that protect the
+// machine or changes DMA isolation. Refuses: a file that others than root own or can write, or that has an
+// error, permits nothing at all.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ namespace lockstep {
 
 inline constexpr const char* kHostPolicyFile = "/etc/lockstep/host.yaml";
 
-// What a rule of names is about.
+// What a name rule applies to.
 enum class PolicySubject : std::uint8_t { sysctl, service, module, parameter, interface };
 inline constexpr PolicySubject kPolicySubjects[] = {PolicySubject::sysctl, PolicySubject::service,
                                                     PolicySubject::module, PolicySubject::parameter,
@@ -31,9 +32,9 @@ inline constexpr PolicySubject kPolicySubjects[] = {PolicySubject::sysctl, Polic
 std::string_view field_of(PolicySubject subject);  // "sysctls", as the file spells it
 std::string_view noun_of(PolicySubject subject);   // "kernel parameter"
 
-// A name, or what names begin with and a '*'. Of a file's rules that match a name the longest decides, of
-// equally long ones a refusal; where a file has none, the default's alike. A default's refusal yields only to
-// a rule at least as long. A name that nothing matches is refused.
+// A name, or a prefix and a '*'. Of a file's rules that match a name the longest decides, and among equally
+// long ones a refusal wins; if no rule of the file matches, the default's rules apply likewise. A default's
+// refusal is overridden only by a rule at least as long. A name that no rule matches is refused.
 struct PolicyRule {
   std::string pattern;
   bool allows = false;
@@ -45,29 +46,30 @@ using WhyRefused = std::optional<std::string>;
 
 class HostPolicy {
  public:
-  // `host`: this machine's name (hostname(1)), which is the device's where the file names none.
+  // `host`: this machine's name (hostname(1)), used as the device's name if the file names none.
   static HostPolicy by_default(const std::string& host);
   // The file's text, whoever owns it: for `host-policy check`. Errors and warnings are added to `wrong`.
   static HostPolicy from_text(const std::string& name, std::string text, const std::string& host,
                               Sources& sources, Diagnostics& wrong);
-  // What holds on this machine now. A file that can't be trusted or read permits nothing, and says why.
+  // What applies on this machine now. A file that can't be trusted or read permits nothing, with that as the
+  // reason.
   static HostPolicy read(const std::string& file, const std::string& host);
 
-  // Not empty: the file has no effect but to refuse everything, for this reason.
+  // Not empty: the file is unusable, so everything is refused for this reason.
   const std::string& broken() const { return broken_; }
   bool is_default() const { return file_.empty(); }  // there is no file
 
   // Whether these specs are for this machine at all.
   WhyRefused why_not_device(const std::string& device, const std::string& cluster) const;
   WhyRefused why_not_driver(DriverName driver) const;
-  // Of a change, an undo of one, or the effect that a remedy is to cure.
+  // For a change, the rollback of one, or the effect that a remedy is for.
   WhyRefused why_not(const Change& change) const;
-  // Whether a change that disturbs traffic or worse may do without a person's answer at the prompt, and
-  // whether a person may confirm a deletion beyond the policy's share (--confirm-deletion).
+  // Whether a change that disturbs traffic or worse may proceed without approval at the prompt, and whether a
+  // deletion beyond the policy's share may be confirmed (--confirm-deletion).
   WhyRefused why_not_unasked() const;
   WhyRefused why_not_confirm_deletion() const;
 
-  // All that holds, field by field, as the file would say it: for `host-policy explain`.
+  // Everything that applies, field by field, in the file's syntax: for `host-policy explain`.
   struct Line {
     std::string field;  // "sysctls"
     std::string says;   // "allow net.core.*"
@@ -94,7 +96,7 @@ class HostPolicy {
   std::string broken_;
   At<std::string> device_;
   std::optional<At<std::string>> cluster_;  // none: any
-  std::vector<At<DriverName>> drivers_;     // none: all; so with addresses and ASNs
+  std::vector<At<DriverName>> drivers_;     // none: all; likewise for addresses and ASNs
   std::array<std::vector<PolicyRule>, std::size(kPolicySubjects)> rules_;
   std::vector<At<IpPrefix>> addresses_;
   std::vector<At<AsnRange>> asns_;

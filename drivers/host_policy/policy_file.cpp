@@ -83,12 +83,12 @@ void check_names(const NameRules& rules, Span, Reporter& reporter) {
   }
 }
 
-// Kernel parameters by what their names begin with (Documentation/admin-guide/sysctl/index.rst, and those of
+// Kernel parameters by their first component (Documentation/admin-guide/sysctl/index.rst, and those of
 // modules that ship with Linux).
 constexpr std::string_view kSysctlTrees[] = {"abi", "crypto", "debug", "dev", "fs", "kernel",
                                              "net", "sunrpc", "user",  "vm",  "xen"};
 
-// What would be in force, and not as it was meant.
+// Reports rules that would take effect, but not as intended.
 void check_rules(const HostRules& rules, Span, Reporter& reporter) {
   for (const auto* const list : {&rules.sysctls->allow, &rules.sysctls->refuse})
     for (const Said<std::string>& one : *list) {
@@ -142,7 +142,7 @@ const Type& struct_type<HostPolicyDocument>() {
   return type;
 }
 
-// Puts what a file says over the default.
+// Overlays a file's content on the default.
 class HostPolicyReader {
  public:
   HostPolicyReader(HostPolicy& policy, const Sources& sources) : policy_(policy), sources_(sources) {}
@@ -178,13 +178,13 @@ class HostPolicyReader {
     if (said.said) out = {*said == RuleWord::allow, place(said.at)};
   }
 
-  // Before the default's, so that of equal ones the first is the one that decides.
+  // Inserted before the default's rules, so that among equal ones the first decides.
   void names(PolicySubject subject, const NameRules& said) {
     std::vector<PolicyRule> rules;
     for (const Said<std::string>& each : said.refuse) rules.push_back({*each, false, place(each.at)});
     for (const Said<std::string>& each : said.allow) rules.push_back({*each, true, place(each.at)});
     std::vector<PolicyRule>& all = policy_.rules_[static_cast<std::size_t>(subject)];
-    // Who names the interfaces that may be touched means no others.
+    // A file that lists allowed interfaces allows no others.
     if (subject == PolicySubject::interface && !said.allow.empty()) all.clear();
     all.insert(all.begin(), rules.begin(), rules.end());
   }

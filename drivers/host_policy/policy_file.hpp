@@ -1,4 +1,4 @@
-// The fields of /etc/lockstep/host.yaml, as they are written. What they mean: policy.hpp.
+// The fields of /etc/lockstep/host.yaml, as they are written. For their meaning, see policy.hpp.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
-// In which order the changes of one apply are carried out.
+// The order in which the changes of one apply are made.
 //
-// Promises: those that reset a port come first, as it is made anew by them, without what was set on it
-// before; else the order given. In one step they refer to nothing that others of it make, as what is referred
-// to has a wave of its own (reconciler/engine/plan.hpp). Refuses nothing.
+// Promises: changes that reset a port come first, because the reset discards what was set on the port before;
+// the rest keep the order given. Changes within one step never refer to something that another of them
+// creates, because that gets a wave of its own (reconciler/engine/plan.hpp). Refuses nothing.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// Places in `changes`.
+// Indices into `changes`.
 std::vector<std::size_t> apply_order(const ChangeSet& changes);
 
 }  // namespace lockstep

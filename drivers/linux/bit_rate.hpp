@@ -1,7 +1,7 @@
 // Rates as the kernel counts them (bytes, kilobits a second), in bit/s.
 //
-// Promises: never wraps. A rate of more than 64 bits is the most that they hold, which is no Value's integer
-// (Value::integer shows it as text), and so differs from all that can be wanted.
+// Promises: never wraps. A rate of more than 64 bits becomes the maximum, which does not fit a Value's
+// integer (Value::integer shows it as text) and so differs from every desired value.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// A choice: a route that is taken out more often than this is somebody's doing that a person must find.
+// Arbitrary: if a route is removed more often than this, the cause requires manual action.
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
@@ -53,7 +53,7 @@ Result<Done> ConnectedRouteRemedy::cure(const ChangeSet& effects, const Call& ca
   std::vector<Connected> all;
   for (const Change& effect : effects) {
     const auto one = of(effect);
-    if (!one) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    if (!one) return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
     all.push_back(*one);
   }
   Result<Done> out = Done{};

@@ -1,11 +1,11 @@
-// ConnectedRouteRemedy: gives an address of a port its connected route back, which the kernel makes with the
-// address and somebody took out (`ip route flush table main`). Until then no next hop on that network is
-// valid, so that routes through it can't be written.
+// ConnectedRouteRemedy: restores the connected route of a port's address, which the kernel creates with the
+// address and which was removed since (`ip route flush table main`). Until then no next hop on that network
+// is valid, so routes through it can't be written.
 //
-// Promises: the route is written as the kernel writes it (proto kernel, of link scope, with the address as
-// its source), so that it goes with the address; the address stays, and no traffic is disturbed. All are
-// tried: where one can't be written, the outcome is unknown if another was. Refuses an effect that is not of
-// the network of an address that the last observation found at that port.
+// Promises: the route is written as the kernel writes it (proto kernel, scope link, with the address as its
+// source), so that it is removed with the address; the address stays, and no traffic is disturbed. All are
+// attempted: if one can't be written, the outcome is unknown if another was. Refuses an effect that is not
+// about the network of an address that the last observation found at that port.
 #pragma once
 
 #include <mutex>
@@ -22,7 +22,7 @@ class ConnectedRouteRemedy : public Remedy {
   // Empty: this machine's own network namespace.
   explicit ConnectedRouteRemedy(std::string netns_path) : netns_path_(std::move(netns_path)) {}
 
-  // Of an observation that read addresses.
+  // From an observation that read addresses.
   void remember(const NetworkState& network);
 
   std::optional<Offer> offer(const Change& effect) const override;

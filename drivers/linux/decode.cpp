@@ -20,7 +20,7 @@ using netlink::Bytes;
 
 bool is_ip(std::uint8_t family) { return family == AF_INET || family == AF_INET6; }
 
-// An address attribute must be of the header's family; anything else is a lie.
+// An address attribute must be of the header's family; anything else is malformed.
 Result<IpAddress> address_of(Bytes bytes, std::uint8_t family, const char* what) {
   const auto out = address_from_bytes(bytes);
   if (!out || family_of(*out) != family)
@@ -47,7 +47,8 @@ Result<IpAddress> via_of(Bytes bytes) {
   return address_of(bytes.subspan(sizeof(std::uint16_t)), static_cast<std::uint8_t>(*family), "next hop");
 }
 
-// IP's is what a tunnel's port is to be told: another sends packets as they are (net/ipv4/ip_tunnel_core.c).
+// IP encapsulation only passes metadata to a tunnel's port: other ports send packets unchanged
+// (net/ipv4/ip_tunnel_core.c).
 std::uint16_t encapsulation_of(std::optional<std::uint16_t> type) {
   return type == LWTUNNEL_ENCAP_IP || type == LWTUNNEL_ENCAP_IP6 ? std::uint16_t{0} : type.value_or(0);
 }
@@ -86,16 +87,16 @@ constexpr std::size_t kRuleSourceMask = 28;
 constexpr std::size_t kRuleDestinationMask = 29;
 using RuleTable = AttributeTable<std::max<std::size_t>(FRA_MAX, kRuleDestinationMask) + 1>;
 
-// Absent: any port. A range of a wrong size marks the table as a number does.
+// Absent: any port. A range of a wrong size marks the table like a number does.
 std::optional<PortRange> ports_of(RuleTable& table, std::size_t type, std::size_t mask) {
   const auto range = table.number<fib_rule_port_range>(type);
   if (!range) return std::nullopt;
-  constexpr std::uint16_t kWhole = 0xFFFF;  // the kernel's own for one port without a mask
+  constexpr std::uint16_t kWhole = 0xFFFF;  // the kernel's value for one port without a mask
   const std::uint16_t bits = table.number<std::uint16_t>(mask).value_or(kWhole);
   return PortRange{range->start, range->end, bits == kWhole ? std::uint16_t{0} : bits};
 }
 
-// RTAX_LOCK says, a bit each, which of the others are locked.
+// RTAX_LOCK is a bit mask of the locked metrics.
 Result<Done> take_metrics(Bytes bytes, Route& out) {
   TRY(auto table, AttributeTable<RTAX_MAX + 1>::parse(bytes, "route's metrics"));
   const std::uint32_t locks = table.number<std::uint32_t>(RTAX_LOCK).value_or(0);
@@ -114,7 +115,7 @@ Result<Done> take_metrics(Bytes bytes, Route& out) {
   return table.sound("route's metrics");
 }
 
-// What a rule selects by, beyond addresses and its table.
+// A rule's selectors, except addresses and its table.
 void take_selectors(RuleTable& table, Rule& out) {
   out.iif = table.text(FRA_IIFNAME);
   out.oif = table.text(FRA_OIFNAME);
@@ -135,7 +136,7 @@ void take_selectors(RuleTable& table, Rule& out) {
 
 Result<std::optional<Link>> decode_link(Bytes payload) {
   TRY(const auto frame, netlink::framed<ifinfomsg>(payload, "link"));
-  if (frame.header.ifi_family != AF_UNSPEC) return std::optional<Link>();  // bridge ports tell twice
+  if (frame.header.ifi_family != AF_UNSPEC) return std::optional<Link>();  // bridge ports are reported twice
   TRY(auto table, AttributeTable<IFLA_PARENT_DEV_BUS_NAME + 1>::parse(frame.attributes, "link"));
   Link out;
   out.index = static_cast<std::uint32_t>(frame.header.ifi_index);
@@ -155,8 +156,8 @@ Result<std::optional<Link>> decode_link(Bytes payload) {
     TRY(const auto inside, AttributeTable<IFLA_INFO_MAX + 1>::parse(table.bytes(IFLA_LINKINFO), "link"));
     out.kind = inside.text(IFLA_INFO_KIND);
   }
-  // IFLA_LINK is its own index of what is on nothing, the other end of a veth, and of another namespace's
-  // port if that one is named (net/core/rtnetlink.c, rtnl_fill_link_netnsid).
+  // IFLA_LINK is the port's own index if nothing is below it, the other end of a veth, and an index in
+  // another namespace if that is named (net/core/rtnetlink.c, rtnl_fill_link_netnsid).
   const auto below = table.number<std::uint32_t>(IFLA_LINK);
   if (below && *below != out.index && *below != 0 && out.kind != "veth" && !table.has(IFLA_LINK_NETNSID))
     out.below = below;
@@ -182,7 +183,7 @@ Result<std::optional<InterfaceAddress>> decode_address(Bytes payload) {
   out.permanent = (flags & IFA_F_PERMANENT) != 0;
   out.tentative = (flags & IFA_F_TENTATIVE) != 0;
   out.failed = (flags & IFA_F_DADFAILED) != 0;
-  // On a point-to-point link IFA_ADDRESS is the peer; IFA_LOCAL is ours when present (if_addr.h).
+  // On a point-to-point link IFA_ADDRESS is the peer; IFA_LOCAL is ours if present (if_addr.h).
   const Bytes own = table.has(IFA_LOCAL) ? table.bytes(IFA_LOCAL) : table.bytes(IFA_ADDRESS);
   if (own.empty()) return Error{ErrorKind::transient, "netlink: an address message without an address"};
   TRY(out.prefix, prefix_of(own, frame.header.ifa_family, frame.header.ifa_prefixlen, "address"));

@@ -17,7 +17,7 @@ struct Heard {
   std::optional<Error> failed;
 };
 
-// Everything that must be asked inside the namespace.
+// Everything that must be read inside the namespace.
 struct Inside {
   HostState state;
   std::map<std::uint32_t, ethtool::NicFacts> nics;
@@ -95,7 +95,7 @@ std::uint32_t path_mtu(const rdma::PortFacts& port, const std::vector<Discovered
 void add_rdma(const HostFiles& files, const Call& call, DiscoveredHost& out) {
   auto devices = rdma::read_rdma(files, call);
   if (!devices) {
-    // A kernel without RDMA has no devices: no more is to be said.
+    // A kernel without RDMA has no devices, which needs no note.
     if (devices.error().kind != ErrorKind::unsupported)
       out.notes.push_back("RDMA: " + devices.error().text());
     return;
@@ -161,7 +161,7 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
     if (const auto one = by_name.find(link.name); one != by_name.end()) port.peer = one->second.text();
     out.ports.push_back(std::move(port));
   }
-  // A namespace of this machine shares what is the machine's.
+  // A namespace of this machine does not own the machine's devices.
   if (target.netns_path.empty() || target.root != "/") add_machine(target, files, call, out);
   return out;
 }

@@ -25,7 +25,7 @@
 namespace lockstep {
 namespace {
 
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): a token, no protection against an adversary.
+// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): a token, not protection against an adversary.
 class RevisionHash {
  public:
   void add(std::string_view text) {
@@ -46,7 +46,8 @@ class RevisionHash {
   std::uint64_t state_ = 0xCBF29CE484222325ULL;
 };
 
-// "CONFIG.EFFECT": a guard looks at the first half only, as routing moves effects without anybody's change.
+// "CONFIG.EFFECT": a guard compares the first half only, as routing changes effects without any configuration
+// change.
 std::string revision_of(const Tree& tree) {
   RevisionHash config;
   RevisionHash effect;
@@ -60,7 +61,7 @@ std::string revision_of(const Tree& tree) {
 
 std::string_view config_half(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
-// Kernel parameters outside net.* are the whole machine's: a namespace shares them (namespaces(7)), so a
+// Kernel parameters outside net.* belong to the whole machine: a namespace shares them (namespaces(7)), so a
 // device that is only a namespace neither has nor may change them. Empty: it may.
 std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
   if (target.netns_path.empty() || name.starts_with("net.")) return {};
@@ -74,7 +75,8 @@ LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
   return found == parts.end() ? nullptr : found->second;
 }
 
-// A row that one part carries here is carried elsewhere on other machines (a port's traffic classes).
+// Adds rows without duplicates: a part may implement a row that the driver itself implements on other
+// machines (a port's traffic classes).
 void add_rows(std::vector<RowId>& to, const std::vector<RowId>& rows) {
   for (const RowId one : rows)
     if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
@@ -93,12 +95,12 @@ Traits traits_of(const LinuxTarget& target, const LinuxParts& parts) {
   return out;
 }
 
-// A revision is of what its observation asked for, no more.
+// A revision covers only what its observation requested.
 struct ReadScope {
   std::string revision;
   Scope scope;
 };
-// A step observes before it writes; beside it a watch and a person may observe otherwise. A choice.
+// Arbitrary: a step observes before it writes, while a watch and a user may observe with other scopes.
 constexpr std::size_t kScopesKept = 8;
 
 class LinuxDriver : public Driver, public Preview {
@@ -155,7 +157,7 @@ Result<Traits> LinuxDriver::traits(const Call& call) {
   return traits_;
 }
 
-// Ports first: what is of the kernel's is said of one that is not there all the same.
+// Missing ports are reported first: rows that the kernel does not support are reported for them as well.
 void LinuxDriver::tell_lacks(const Scope& scope, const HostState& state, const Call& call, Observation& out) {
   out.incapable = absent_ports(scope, state.network.links, traits_.reads);
   Lacks lacks = lacks_.of(scope, out.boot_id, state.network.links, call);
@@ -175,7 +177,7 @@ void LinuxDriver::tell_lacks(const Scope& scope, const HostState& state, const C
   }
 }
 
-// Of ports with a speed of their own, only mqprio is Lockstep's.
+// On ports with a speed of their own, only mqprio can be Lockstep's.
 void LinuxDriver::drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
                                           const Call& call) const {
   std::erase_if(state.queueing, [](const auto& port) { return !port.second.root->mqprio; });
@@ -231,8 +233,8 @@ void LinuxDriver::remember(const std::string& revision, const Scope& scope) {
   if (scopes_.size() > kScopesKept) scopes_.pop_back();
 }
 
-// What the revision is of. One that is not known any more is compared with all of the device: a conflict,
-// after which the caller observes anew.
+// The scope that the revision covers. A revision that is no longer known is compared with the whole device: a
+// conflict, after which the caller observes again.
 Scope LinuxDriver::scope_of(std::string_view revision) {
   const std::lock_guard lock(mutex_);
   for (const ReadScope& one : scopes_)
@@ -248,7 +250,7 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
                                           " is over, a newer leader has been here"};
   } while (!epoch_.compare_exchange_weak(known, guard.epoch));
   if (guard.undo_after)
-    return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo by itself"};
+    return Error{ErrorKind::unsupported, target_.device + ": the kernel can't roll back by itself"};
   if (guard.revision.empty()) return Done{};
   TRY(const Observation now, observe(scope_of(guard.revision), {}, call));
   if (config_half(now.revision) != config_half(guard.revision))
@@ -256,7 +258,8 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
   return Done{};
 }
 
-// One apply in its namespace: remembers which changes were done with the first of their group.
+// One apply in its namespace; keeps track of the changes that were made together with the first of their
+// group.
 class NamespaceApply {
  public:
   NamespaceApply(const LinuxTarget& target, const PartOfRow& parts, const ChangeSet& changes,
@@ -282,14 +285,14 @@ class NamespaceApply {
                   stopped ? "not attempted: asked to stop" : "not attempted: the deadline passed"});
       }
       const std::optional<Error> failed = attempt(*session, at);
-      // After a lost acknowledgement the socket may hold strays: nothing more is tried on it.
+      // After a lost acknowledgement the socket may contain stray messages: nothing more is attempted on it.
       if (failed && failed->kind == ErrorKind::unknown_outcome)
         return fail_rest(
             Error{ErrorKind::transient, "not attempted: an earlier change's outcome is unknown"});
     }
   }
 
-  // `places`: the changes' own, in the receipt.
+  // `places`: the changes' positions in the receipt.
   Receipt receipt(std::string ticket, const std::vector<std::size_t>& places) {
     Receipt out;
     out.ticket = std::move(ticket);
@@ -315,7 +318,7 @@ class NamespaceApply {
     if (classes && !target_.software_rate) mqprio_ = mqprio_ports(session.links(), target_.root, call_);
   }
 
-  // What carries the traffic classes of the port that the change is of; none: a part, or nothing.
+  // What implements the traffic classes of the change's port; none: a part, or nothing.
   using Place = std::optional<SchedulerPlace>;
   Result<Place> scheduler_of_port(Session& session, const Change& change) const {
     if (!linux_map::is_scheduler_row(change.path.row())) return Place();
@@ -330,7 +333,7 @@ class NamespaceApply {
     return Place(SchedulerPlace{.carrier = Carrier::mqprio, .tx_queues = queues});
   }
 
-  // Empty: what the change is of can be carried here.
+  // Empty: the changed entry is supported here.
   Result<std::string> why_lacking(Session& session, const Change& change) const {
     const RowId row = change.path.row();
     TRY(std::string why, why_no_marking(row, target_.software_rate, call_));
@@ -338,7 +341,7 @@ class NamespaceApply {
     return why.empty() && place ? why_not_given(row, place->carrier) : why;
   }
 
-  // Before the rest, so that a port's scheduler is made without them.
+  // Done before the rest, so that a port's scheduler is built without the refused changes.
   void refuse_what_lacks(Session& session) {
     for (std::size_t at = 0; at < changes_.size(); ++at) {
       const std::string entry = changes_[at].path.text();
@@ -369,7 +372,8 @@ class NamespaceApply {
     return error;
   }
 
-  // The run of changes of one part that begins here. The answer is the worst one for whoever goes on.
+  // Applies the run of one part's changes that starts here. Returns the worst error, which decides how the
+  // apply continues.
   std::optional<Error> attempt_part(Session& session, LinuxPart& part, std::size_t first) {
     ChangeSet run;
     const auto is_the_parts = [&](std::size_t at) {
@@ -384,7 +388,7 @@ class NamespaceApply {
       finish(first + i, answers.at(i));
       if (answers[i] && (!worst || answers[i]->kind == ErrorKind::unknown_outcome)) worst = answers[i];
     }
-    // A port that was reset is another to the kernel, with a number of its own.
+    // A reset port is a new one to the kernel, with a new index.
     const bool reset = std::ranges::any_of(
         run, [](const Change& one) { return schema_row(one.path.row()).disruption == Disruption::reset; });
     if (!reset) return worst;
@@ -444,8 +448,11 @@ std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {
     const bool by_mqprio =
         linux_map::is_class_row(one.path.row()) && lacks_.is_carried_by_mqprio(one.path.key(0));
     const LinuxPart* const part = part_of(part_of_, one);
+    const std::string none = target_.software_rate ? "" : why_not_on_own_queues(one.path.row());
     if (part != nullptr && !by_mqprio)
       out.push_back(part->native(one));
+    else if (!none.empty())
+      out.push_back("# " + one.path.text() + " is not set: " + none);
     else if (carrier || !linux_map::is_class_row(one.path.row()))
       out.push_back(linux_map::native(one, carrier ? *carrier : Carrier::htb));
     else

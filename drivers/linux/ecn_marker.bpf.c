@@ -1,7 +1,7 @@
-// Marks ECT packets CE (RFC 3168) while the port's own queue is longer than a threshold: what RED with equal
-// thresholds and probability 1 does (as DCTCP wants it, RFC 8257), for kernels without RED. Runs as a clsact
-// egress filter, so before the packet is queued; reads the root qdisc of the first transmit queue, which is
-// the whole port where the root is TBF or HTB. Passes every packet on.
+// Marks ECT packets CE (RFC 3168) while the port's own queue is longer than a threshold: like RED with equal
+// thresholds and probability 1 (as DCTCP needs it, RFC 8257), for kernels without RED. Runs as a clsact
+// egress filter, so before the packet is queued; reads the root qdisc of the first transmit queue, which
+// covers the whole port if the root is TBF or HTB. Passes every packet on.
 //
 // bpf_helpers.h needs the types of linux/bpf.h before it.
 // clang-format off
@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 // clang-format on
 
-// Only the members that are read; libbpf finds their places in the running kernel's BTF (CO-RE).
+// Only the members that are read; libbpf finds their offsets in the running kernel's BTF (CO-RE).
 #define KERNEL __attribute__((preserve_access_index))
 struct gnet_stats_queue {
   unsigned int backlog;

@@ -1,8 +1,8 @@
 // The ECN marker: a small eBPF program that marks packets CE while a port's queue is longer than a threshold.
 //
-// Promises: one program a threshold, loaded once a process and shared by all ports that want it; what is not
-// attached is gone when the process ends. Whole port only, not per class. Refuses (`unsupported`, with the
-// reason): a build without clang or libbpf, a kernel without what the program needs.
+// Promises: one program per threshold, loaded once per process and shared by all ports that use it; a program
+// that is not attached is freed when the process ends. Whole port only, not per class. Refuses
+// (`unsupported`, with the reason): a build without clang or libbpf, a kernel without what the program needs.
 #pragma once
 
 #include <cstdint>

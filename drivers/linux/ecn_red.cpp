@@ -17,17 +17,18 @@ constexpr std::uint64_t kAllPackets = 1000;  // per mille
 
 // tc-red(8): "limit ... is advised to be a few times higher than max"; tc's own default for max is limit / 4.
 constexpr std::uint64_t kLimitOfMax = 4;
-// A class's queue holds no less than the port's does under TBF (queueing/carriers.hpp).
+// A class's queue holds at least as much as the port's queue under TBF (queueing/carriers.hpp).
 constexpr std::uint64_t kLimitMin = 524288;
 constexpr std::uint64_t kThresholdMax = std::numeric_limits<std::uint32_t>::max() / kLimitOfMax;
 
-// How an average fades while the queue is empty: at weight 1 at once, in every of the table's 256 periods. 31
-// is the largest shift that red_check_params() takes; tc_red_eval_idle_damping() comes to the same at Wlog 0.
+// Decay of the average while the queue is empty: with weight 1 immediate, in each of the table's 256 periods.
+// 31 is the largest shift that red_check_params() accepts; tc_red_eval_idle_damping() yields the same at Wlog
+// 0.
 constexpr std::uint8_t kForgotten = 31;
 using IdleTable = std::array<std::uint8_t, 256>;
 
 std::uint32_t probability_for(std::uint64_t share) {
-  // Zero would mean "take Plog instead" (red_set_parms): the least is one in 2^32.
+  // Zero would mean "use Plog instead" (red_set_parms): the minimum is one in 2^32.
   return std::max(1U, static_cast<std::uint32_t>(kCertain * share / kAllPackets));
 }
 

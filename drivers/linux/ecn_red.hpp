@@ -1,14 +1,14 @@
 // RED as the ECN marker of one traffic class: thresholds in Lockstep's terms, and as the kernel's RED qdisc
 // holds them.
 //
-// Promises: what red_for() makes reads back by ecn_of() as it was. RED looks at the queue as it is, not at an
-// average (weight 1: Wlog 0, which tc(8) can't say), as DCTCP re-purposes it (Alizadeh et al. 2010, section
-// 3.1): below `min` no packet is marked, from there on with a probability that grows to `probability`, from
-// `max` on every one. Only ECT packets are marked (RFC 3168), and none is dropped early (nodrop, so the
-// kernel is 5.7 or later). Marks are spaced evenly, 1 to 1/p packets apart (Floyd and Jacobson 1993, section
-// 7): up to twice as many as by independent draws. A changed threshold drops what the queue holds, as
-// sch_red.c makes its queue anew. Refuses (ecn_of: none) a RED that is anything else, made or changed by
-// another hand.
+// Promises: ecn_of() is the inverse of red_for(). RED uses the instantaneous queue length, not an average
+// (weight 1: Wlog 0, which tc(8) can't express), as DCTCP re-purposes it (Alizadeh et al. 2010, section 3.1):
+// below `min` no packet is marked, from there on with a probability that grows to `probability`, from `max`
+// on every one. Only ECT packets are marked (RFC 3168), and none is dropped early (nodrop, so the kernel is
+// 5.7 or later). Marks are spaced evenly, 1 to 1/p packets apart (Floyd and Jacobson 1993, section 7): up to
+// twice as many as by independent draws. Changing a threshold drops the queued packets, as sch_red.c
+// recreates its queue. ecn_of() returns none for any other RED, for example one made or changed by another
+// writer.
 // Formats: tc-red(8); iproute2 tc/q_red.c, tc/tc_red.c; include/net/red.h, net/sched/sch_red.c.
 #pragma once
 

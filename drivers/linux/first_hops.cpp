@@ -10,7 +10,7 @@ namespace {
 
 using netlink::Socket;
 
-// A port with all that is below it.
+// Adds a port with all ports below it.
 void add_port(const NetworkState& network, std::uint32_t index, std::set<std::string>& out) {
   const Link* const link = network.link(index);
   if (link == nullptr || !out.insert(link->name).second) return;

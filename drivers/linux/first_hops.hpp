@@ -1,9 +1,9 @@
-// First hops: by which ports of this machine the kernel sends to an address.
+// First hops: the ports of this machine through which the kernel sends to an address.
 //
-// Promises: the kernel's own answer (RTM_GETROUTE, as `ip route get fibmatch ADDRESS`), for what user 0 sends
-// from any address: all next hops of the route, as a connection may take any of them. A port that is made of
-// others (a VLAN, a bond, a bridge) comes with those below it. In the calling thread's network namespace.
-// Refuses nothing: an address of this machine, or without a route, has no ports.
+// Promises: the kernel's own result (RTM_GETROUTE, as `ip route get fibmatch ADDRESS`), for traffic that user
+// 0 sends from any address: all next hops of the route, as a connection may use any of them. A port that is
+// built on others (a VLAN, a bond, a bridge) is listed with those below it. In the calling thread's network
+// namespace. Refuses nothing: an address of this machine, or without a route, has no ports.
 #pragma once
 
 #include <set>

@@ -31,7 +31,7 @@ Result<std::uint16_t> resolve_family(Socket& socket, const char* name, const Cal
   return family;
 }
 
-// Nested: MCAST_GROUPS / one a group, numbered / (NAME, ID).
+// Nested: MCAST_GROUPS / one per group, numbered / (NAME, ID).
 Result<std::map<std::string, std::uint32_t, std::less<>>> decode_groups(Bytes payload) {
   TRY(const auto table, AttributeTable<CTRL_ATTR_MAX + 1>::parse(after_genl(payload), "family"));
   std::map<std::string, std::uint32_t, std::less<>> out;

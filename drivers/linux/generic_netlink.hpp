@@ -1,5 +1,5 @@
-// What families of generic netlink (ethtool, devlink) have in common: a number that the kernel gives each by
-// its name, and a header of their own. Format: linux/genetlink.h.
+// What generic netlink families (ethtool, devlink) have in common: a number that the kernel assigns to each
+// name, and a header of their own. Format: linux/genetlink.h.
 //
 // Promises: changes nothing. Refuses a kernel that lacks the family: unsupported, with its name.
 #pragma once
@@ -17,7 +17,7 @@ Result<std::uint16_t> resolve_family(Socket& socket, const char* name, const Cal
 // A multicast group of a family, for Socket::join(). Refuses a family without it: unsupported.
 Result<std::uint32_t> resolve_group(Socket& socket, const char* family, std::string_view group,
                                     const Call& call);
-// The groups that a reply to CTRL_CMD_GETFAMILY tells, by name.
+// The groups listed in a reply to CTRL_CMD_GETFAMILY, by name.
 Result<std::map<std::string, std::uint32_t, std::less<>>> decode_groups(Bytes payload);
 // The attributes of a message; empty where it is shorter than a header.
 Bytes after_genl(Bytes payload);

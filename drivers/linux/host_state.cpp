@@ -21,7 +21,7 @@ Result<Done> read_all_queueing(netlink::Socket& socket, HostState& out, const Ca
   return Done{};
 }
 
-// The call itself ended: nothing more is to be read.
+// The call itself has ended: no more can be read.
 bool is_over(const Error& error, const Call& call) {
   return error.kind == ErrorKind::cancelled || call.must_end(std::chrono::steady_clock::now());
 }
@@ -32,7 +32,7 @@ Result<PortQueueing> read_queueing(netlink::Socket& socket, std::uint32_t index,
                                    const std::vector<Qdisc>& qdiscs, const Call& call) {
   PortQueueing out;
   for (const Qdisc& one : qdiscs) {
-    // Handle 0 is the kernel's default qdisc: nobody put it there.
+    // Handle 0 is the kernel's default qdisc, which was not configured.
     if (one.index != index || one.handle == 0) continue;
     if (one.kind == "clsact")
       out.clsact = true;

@@ -1,6 +1,6 @@
 // All that the driver reads of one host or namespace, as plain data; map.cpp turns it into entries.
 //
-// Promises: read in the calling thread's network namespace; what can't be read is named with the reason, the
+// Promises: read in the calling thread's network namespace; what can't be read is listed with the reason, the
 // rest is complete. Refuses nothing.
 #pragma once
 
@@ -27,7 +27,7 @@ struct HostWanted {
   bool queueing = true;
 };
 
-// `sysctl_names` is asked for the parameters to read once the links are known (many are per interface).
+// `sysctl_names` returns the parameters to read once the links are known (many are per interface).
 using SysctlNames = std::function<std::vector<std::string>(const NetworkState&)>;
 Result<HostState> read_host(const HostWanted& wanted, const SysctlNames& sysctl_names, const Call& call);
 

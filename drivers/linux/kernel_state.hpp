@@ -1,8 +1,9 @@
-// What one network namespace holds, as plain data decoded from rtnetlink, and the reading of it in few dumps.
+// The contents of one network namespace as plain data decoded from rtnetlink, and functions that read it in
+// few dumps.
 //
-// Promises: decoders take bytes and check them; a message of a kind that is not understood is skipped, one
-// that lies about its lengths is an Error. Names are resolved to interface indices only within one reading.
-// Refuses nothing: what the kernel does not answer (an old kernel without next-hop objects) is left empty.
+// Promises: decoders check the bytes they take; a message of an unknown kind is skipped, one with wrong
+// lengths is an Error. Names are resolved to interface indices only within one reading. Refuses nothing: what
+// the kernel does not report (an old kernel without next-hop objects) is left empty.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@ struct Link {
   bool admin_up = false;
   bool carrier = false;
   bool loopback = false;
-  bool no_arp = false;           // IFF_NOARP: it asks for no neighbours
+  bool no_arp = false;           // IFF_NOARP: it does not resolve neighbours
   std::uint8_t operational = 0;  // RFC 2863, IF_OPER_*
   std::vector<std::byte> hardware_address;
   std::string parent_bus;     // "pci"
   std::string parent_device;  // "0000:3b:00.0"
   std::optional<std::uint32_t> master;
-  std::optional<std::uint32_t> below;  // the port that it is on (a VLAN's), in this namespace
+  std::optional<std::uint32_t> below;  // the port below it (a VLAN's), in this namespace
   std::uint8_t xdp = 0;                // XDP_ATTACHED_*, linux/if_link.h; 0: no program
 };
 
@@ -51,7 +52,7 @@ struct NextHop {
   bool operator==(const NextHop&) const = default;
 };
 
-// What a route sets for what is sent over it (RTA_METRICS), but its MTU.
+// What a route sets for packets sent over it (RTA_METRICS), except its MTU.
 struct RouteMetric {
   std::uint16_t type = 0;  // RTAX_*, linux/rtnetlink.h
   bool locked = false;
@@ -68,11 +69,11 @@ struct Route {
   std::uint8_t scope = 0;
   std::uint8_t tos = 0;          // 0: any
   std::uint32_t nexthop_id = 0;  // 0: none
-  std::uint32_t mtu = 0;         // 0: its port's
+  std::uint32_t mtu = 0;         // 0: the port's MTU
   bool mtu_locked = false;       // no path MTU discovery (ip-route(8), `mtu lock`)
   std::vector<RouteMetric> metrics;
-  std::optional<IpAddress> source;  // what packets without an address of their own are sent from
-  std::vector<NextHop> hops;        // with the group behind nexthop_id resolved
+  std::optional<IpAddress> source;  // source of packets that have no source address yet
+  std::vector<NextHop> hops;        // with the group of nexthop_id resolved
 };
 
 struct NextHopObject {
@@ -85,7 +86,7 @@ struct NextHopObject {
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
-  std::uint16_t mask = 0;  // the bits in which a port is to equal `first`; 0: all from first to last
+  std::uint16_t mask = 0;  // the bits in which a port must equal `first`; 0: all from first to last
 };
 
 struct UserRange {
@@ -98,7 +99,7 @@ struct Rule {
   std::uint32_t priority = 0;
   std::uint32_t table = 0;
   std::uint8_t action = 0;
-  std::uint32_t target = 0;  // the priority of the rule that FR_ACT_GOTO leads to
+  std::uint32_t target = 0;  // the priority of the rule that FR_ACT_GOTO jumps to
   std::uint8_t protocol = 0;
   std::optional<IpPrefix> from;  // none: all
   std::optional<IpPrefix> to;
@@ -109,9 +110,9 @@ struct Rule {
   std::uint8_t tos = 0;              // 0: any
   std::optional<std::uint8_t> dscp;  // of all six bits, which `tos` does not compare in IPv4
   std::optional<std::uint32_t> mark;
-  std::optional<UserRange> users;                  // whose sockets; what the kernel sends itself is user 0's
-  bool of_vrfs = false;                            // for the ports of VRFs, in their tables
-  std::optional<std::uint32_t> suppressed_length;  // routes of this length and shorter ones don't count
+  std::optional<UserRange> users;  // owners of sockets; what the kernel sends itself is user 0's
+  bool of_vrfs = false;            // for the ports of VRFs, in their tables
+  std::optional<std::uint32_t> suppressed_length;  // routes of this length and shorter ones are ignored
   std::uint8_t ip_protocol = 0;                    // 0: any
   std::optional<PortRange> source_ports;
   std::optional<PortRange> destination_ports;
@@ -147,14 +148,14 @@ struct Wanted {
   bool addresses = true;
   bool routes = true;
   bool rules = true;
-  bool local_routes = false;  // of RT_TABLE_LOCAL, which is the kernel's own bookkeeping
+  bool local_routes = false;  // of RT_TABLE_LOCAL, which the kernel maintains
 };
-// Links always.
+// Links are always read.
 Result<NetworkState> read_network(netlink::Socket& socket, const Wanted& wanted, const Call& call);
 Result<std::vector<Link>> read_links(netlink::Socket& socket, const Call& call);
 Result<std::vector<Neighbour>> read_neighbours(netlink::Socket& socket, const Call& call);
 
-// Replaces each route's hops by those behind its next-hop object.
+// Replaces each route's hops by those of its next-hop object.
 void resolve_nexthops(NetworkState& state);
 
 }  // namespace lockstep

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// A choice: more than any machine without sleeping GPUs takes.
+// Arbitrary: more than any machine without sleeping GPUs needs.
 constexpr std::chrono::seconds kFindMax{5};
 
 bool wants_any(const Scope& scope, const std::vector<RowId>& rows) {
@@ -20,7 +20,7 @@ void append(const std::vector<Incapable>& lacks, const Scope& scope, std::vector
   std::ranges::copy_if(lacks, std::back_inserter(out), [&](const auto& one) { return scope.wants(one.row); });
 }
 
-// A port that was made anew has another number.
+// A recreated port has another index.
 std::string ground_of(const std::string& boot_id, const std::vector<Link>& ports,
                       const std::vector<Path>& named) {
   std::string out = boot_id;
@@ -31,7 +31,7 @@ std::string ground_of(const std::string& boot_id, const std::vector<Link>& ports
   return out;
 }
 
-// Of the call's time, so much that an observation is still told.
+// A share of the call's time that leaves enough for the observation.
 Call share_of(const Call& call, Time now) {
   Call out = call;
   out.deadline = now + std::min<Time::duration>(kFindMax, (call.deadline - now) / 2);
@@ -95,17 +95,17 @@ void KnownLacks::find_mqprio(const Scope& missing, const std::vector<Link>& port
     std::erase_if(out.lacks, [&](const Incapable& one) {
       return linux_map::is_class_row(one.row) && one.keys == std::vector{port.name};
     });
-    if (!found->second) continue;  // observe() and apply() tell
+    if (!found->second) continue;  // reported by observe() and apply()
     out.mqprio.insert(port.name);
     append(not_given(Carrier::mqprio, {port.name}), missing, out.lacks);
   }
 }
 
-// False: the ground has moved meanwhile.
+// False: the device has changed in the meantime.
 bool KnownLacks::keep(const std::string& ground, const Scope& probed, const Answer& answer) {
   const std::lock_guard lock(mutex_);
   if (known_.ground != ground) return false;
-  // What carries the classes is probed until there is an answer.
+  // What implements the classes is probed until there is an answer.
   const bool no_carrier = target_.software_rate && !carrier_;
   Scope fresh;
   for (const RowId row : probed.rows)

@@ -1,11 +1,12 @@
-// What a device lacks of the driver's rows, and what carries its traffic classes, as the kernel last said.
+// Which of the driver's rows a device does not support, and what implements its traffic classes, as last
+// reported by the kernel.
 //
-// Finding them takes many requests (walking links and PCI takes milliseconds; NVML wakes GPUs that nobody
-// holds open, seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers last. Promises: each
-// row is probed once, and again when the device has booted, its ports or the scope's names have changed, or
-// kKept has passed; probing takes at most half of what a call has left, and a row without an answer by then
-// is told as such (nobody may take it for one that can be carried) and is probed again. Safe in several
-// threads at once, as a call that was given up on may still be at work.
+// Determining this takes many requests (walking links and PCI takes milliseconds; NVML wakes idle GPUs,
+// seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers rarely change. Promises: each row
+// is probed once, and again when the device has booted, its ports or the scope's names have changed, or kKept
+// has passed; probing takes at most half of a call's remaining time, and a row without an answer by then is
+// reported as unknown (so it is not mistaken for a supported one) and is probed again. Thread-safe, as an
+// abandoned call may still be running.
 #pragma once
 
 #include <chrono>
@@ -22,30 +23,30 @@ namespace lockstep {
 
 struct Lacks {
   std::vector<Incapable> known;
-  std::vector<RowId> unknown;  // no answer yet, by a deadline or a stop
+  std::vector<RowId> unknown;  // no answer yet, because of a deadline or a stop
 };
 
 class KnownLacks {
  public:
-  // A choice: what comes without a boot and without a port (a module, a daemon that takes DCB) is found by
-  // then.
+  // An arbitrary limit: changes without a boot or a new port (a module, a daemon that takes over DCB) are
+  // detected by then.
   static constexpr std::chrono::minutes kKept{10};
 
-  // All outlive it. `rows`: those that the driver reads.
+  // The arguments must outlive it. `rows`: those that the driver reads.
   KnownLacks(const LinuxTarget& target, const LinuxParts& parts, const std::vector<RowId>& rows)
       : target_(target), parts_(parts), rows_(rows) {}
 
-  // Of the rows in scope, in the target's network namespace, whose ports are `ports`.
+  // For the rows in scope, in the target's network namespace, whose ports are `ports`.
   Lacks of(const Scope& scope, const std::string& boot_id, const std::vector<Link>& ports, const Call& call);
 
-  // What carries the traffic classes of ports whose speed is made by software; an error: not known.
+  // What implements the traffic classes of ports whose speed is enforced by software; an error: unknown.
   Result<Carrier> software_carrier() const;
   bool is_carried_by_mqprio(std::string_view port) const;
 
  private:
   struct Answer {
     std::vector<Incapable> lacks;
-    std::set<std::string, std::less<>> mqprio;  // ports whose classes it carries
+    std::set<std::string, std::less<>> mqprio;  // ports whose classes mqprio implements
   };
   struct Known {
     std::string ground;  // this boot, these ports and names

@@ -73,7 +73,7 @@ std::string LldpNeighbour::text() const {
 
 Result<LldpNeighbour> decode_lldp(Bytes frame) {
   LldpNeighbour out;
-  // The first three are mandatory and in this order (8.2); the rest may come in any.
+  // The first three are mandatory and in this order (8.2); the rest may come in any order.
   for (const unsigned wanted : {kChassisId, kPortId, kTimeToLive}) {
     TRY(const Tlv tlv, next_tlv(frame));
     if (tlv.type != wanted || tlv.value.size() < 2)
@@ -90,7 +90,7 @@ Result<LldpNeighbour> decode_lldp(Bytes frame) {
   }
   while (!frame.empty()) {
     TRY(const Tlv tlv, next_tlv(frame));
-    if (tlv.type == kEnd) break;  // what follows is padding to the least Ethernet frame
+    if (tlv.type == kEnd) break;  // padding to the minimum Ethernet frame follows
     if (tlv.type == kPortDescription) out.port_description = text_of(tlv.value);
     if (tlv.type == kSystemName) out.system_name = text_of(tlv.value);
   }

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// A choice: an agent that dies more often than this has a cause that a person must find.
+// Arbitrary: an agent that dies more often than this requires manual action.
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
@@ -19,7 +19,8 @@ std::optional<Remedy::Offer> LldpRemedy::offer(const Change& effect) const {
 
 Result<Done> LldpRemedy::cure(const ChangeSet& effects, const Call& call) {
   for (const Change& effect : effects)
-    if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    if (!offer(effect))
+      return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
   return effects.empty() ? Result<Done>(Done{}) : restart_(call);
 }
 

@@ -1,6 +1,6 @@
-// LldpRemedy: starts an lldpd that is dead or hangs again, where somebody gave the means.
+// LldpRemedy: restarts an lldpd that is dead or hangs, if the target provides a way to do so.
 //
-// Promises: nothing but lldpd is touched, so no traffic is. Refuses every other effect.
+// Promises: nothing but lldpd is touched, so no traffic is disturbed. Refuses every other effect.
 #pragma once
 
 #include <functional>

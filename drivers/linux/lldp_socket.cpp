@@ -37,7 +37,7 @@ Result<LldpListener> LldpListener::open(const Call& call) {
     join.mr_type = PACKET_MR_MULTICAST;
     join.mr_alen = kNearestBridge.size();
     std::copy(kNearestBridge.begin(), kNearestBridge.end(), join.mr_address);
-    // An interface that went away meanwhile has nothing to say.
+    // An interface that was removed meanwhile is ignored.
     (void)::setsockopt(descriptor.number(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &join, sizeof(join));
   }
   return LldpListener(std::move(descriptor));
@@ -52,11 +52,11 @@ Result<std::map<std::uint32_t, LldpNeighbour>> LldpListener::heard() {
                                    reinterpret_cast<sockaddr*>(&from), &from_size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return neighbours_;
-    if (got < 0 && errno == ENETDOWN) continue;  // told once for an interface that went down (packet(7))
+    if (got < 0 && errno == ENETDOWN) continue;  // reported once for an interface that went down (packet(7))
     if (got < 0) return failed("receive");
     if (from.sll_pkttype == PACKET_OUTGOING) continue;  // our own
     const auto neighbour = decode_lldp(netlink::Bytes(frame.data(), static_cast<std::size_t>(got)));
-    if (!neighbour) continue;  // anybody on the link can send anything: a bad frame says nothing
+    if (!neighbour) continue;  // any host on the link can send anything: bad frames are ignored
     const auto index = static_cast<std::uint32_t>(from.sll_ifindex);
     if (neighbour->lifetime.count() == 0)
       neighbours_.erase(index);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr RowId kRouteMtu = row("route-mtu[*]");
 
-// What a row is read from, and to.
+// The source and destination of a row's reading.
 struct Reading {
   const HostState& state;
   const std::set<std::string>& named_sysctls;
@@ -73,7 +73,8 @@ std::string hop_text(const NextHop& hop, const NetworkState& network) {
   return (hop.gateway ? "via " + hop.gateway->text() + " dev " : "dev ") + port + extras(hop);
 }
 
-// Several to one destination, of other metrics or TOS, are a state to be seen: their next hops are joined.
+// Several routes to one destination, with different metrics or TOS, must be visible: their next hops are
+// joined.
 void read_routes(RowId id, Reading& out) {
   std::map<std::string, std::vector<std::string>> hops;
   for (const Route& route : out.state.network.routes) {
@@ -124,7 +125,7 @@ void read_fib_paths(RowId id, Reading& out) {
 }
 
 void read_rules(RowId id, Reading& out) {
-  // Two rules of ours at one priority are a state to be seen, not hidden: their texts are joined.
+  // Two rules of ours at one priority must be visible: their texts are joined.
   std::map<std::uint32_t, std::set<std::string>> by_priority;
   for (const Rule& rule : out.state.network.rules) {
     if (rule.protocol != kOwnProtocol) continue;
@@ -145,7 +146,7 @@ void read_sysctls(RowId id, Reading& out) {
     if (value)
       out.tree.add(Path(id, {name}), Value::text(*value));
     else if (out.named_sysctls.contains(name) &&
-             value.error().kind != ErrorKind::unsupported)  // which is a lack: observe()
+             value.error().kind != ErrorKind::unsupported)  // observe() reports it
       out.unread.push_back(Unread{id, {name}, value.error()});
   }
 }
@@ -292,7 +293,7 @@ std::string sysctl_words(const Change& change) {
   return "sysctl -w " + first_key(change) + "='" + change.want.to_string() + "'";
 }
 
-// What has to be read for a row, beside the links, which always are.
+// What has to be read for a row, in addition to the links, which are always read.
 enum class Needs : std::uint8_t { links, addresses, routes, rules, routes_and_rules, queueing };
 
 struct MapRow {
@@ -320,7 +321,7 @@ constexpr MapRow kRows[] = {
 };
 static_assert(has_each_row_once(kRows));
 
-// Those of lldpd, which are read where its socket is named.
+// The rows of lldpd, which are read if its socket is named.
 struct LldpRow {
   RowId row;
   void (*read)(RowId, const LldpdAnswer&, const NetworkState&, TreeBuilder&, std::vector<Unread>&);

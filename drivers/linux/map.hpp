@@ -1,11 +1,11 @@
-// The map between entries and the kernel, for the rows that no part of the driver has: with the maps of the
-// parts the only place of this driver that names rows. A row is one line in a table: of map.cpp, or, of a
-// port's egress scheduler, of map_scheduler.cpp.
+// The map between entries and the kernel, for the rows that belong to no part of the driver: besides the maps
+// of the parts the only file of this driver that names rows. Each row is one line in a table: in map.cpp, or,
+// for a port's egress scheduler, in map_scheduler.cpp.
 //
-// Promises: entries() and change() are inverses: what change() was asked for is what entries() then reports.
-// Not reported, as the kernel's own matter: link-local and loopback addresses, routes of the local table,
-// routes and rules of another protocol (fib[...] shows the main table's best routes of any protocol). Refuses
-// a change of a row that the kernel can't carry (see capabilities.hpp) and a value of the wrong form.
+// Promises: entries() and change() are inverses: what change() was given, entries() then reports. Not
+// reported, as the kernel's own state: link-local and loopback addresses, routes of the local table, routes
+// and rules of another protocol (fib[...] shows the main table's best routes of any protocol). Refuses a
+// change of a row that the kernel does not support (see capabilities.hpp) and a value of the wrong form.
 #pragma once
 
 #include <map>
@@ -29,18 +29,18 @@ inline constexpr RowId kFib = row("fib[*]");
 inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");
 
-// The rows that are read here, those of lldpd left out, and those that are written.
+// The rows that are read here, without those of lldpd, and those that are written.
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
 
-// Where a row can be carried; capabilities.hpp asks the machine, and says why not.
+// Where a row is supported; capabilities.hpp asks the machine, and returns the reason if it is not.
 enum class Given : std::uint8_t {
   always,
-  by_software,    // on ports whose speed is made by software
-  by_red,         // on those, where the kernel has RED
-  by_marker,      // where RED does not mark
-  not_by_htb,     // by each carrier of a port's classes but HTB
-  not_by_mqprio,  // by each but mqprio
+  by_software,    // on ports whose speed is enforced by software
+  by_red,         // on those, if the kernel has RED
+  by_marker,      // if RED does not do the marking
+  not_by_htb,     // by every carrier of a port's classes except HTB
+  not_by_mqprio,  // by every carrier except mqprio
 };
 Given given_of(RowId row);
 
@@ -51,24 +51,24 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
 void entries(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
              TreeBuilder& tree, std::vector<Unread>& unread);
 
-// Which ECN markers are in use, in words.
+// Describes which ECN markers are in use.
 std::vector<std::string> marker_notes(const HostState& state);
 
 std::vector<RowId> lldp_rows();
 bool wants_lldp(const Scope& scope);
-// A port without carrier has no neighbour, whatever lldpd still remembers: it takes up a change of a link a
-// second later (event.c, levent_iface_recv).
+// A port without carrier has no neighbour, even if lldpd still reports one: it processes a link change one
+// second late (event.c, levent_iface_recv).
 void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
                   TreeBuilder& tree, std::vector<Unread>& unread);
 
-// The egress scheduler of a port is one thing made of many entries: all changes of one port belong together.
+// A port's egress scheduler is one object made of many entries: all changes of one port belong together.
 std::vector<RowId> scheduler_rows();
 bool is_scheduler_row(RowId row);
 bool wants_scheduler(const Scope& scope);
 Given scheduler_row_given(RowId row);  // `always` for any other row
 void scheduler_entries(const HostState& state, const Scope& scope, TreeBuilder& tree,
                        std::vector<Unread>& unread);
-// Of the scheduler, all but its rate: those of its traffic classes.
+// The scheduler's rows except its rate: those of its traffic classes.
 bool is_class_row(RowId row);
 void classes_unread(const std::string& port, const Error& why, const Scope& scope,
                     std::vector<Unread>& unread);
@@ -78,10 +78,10 @@ std::string scheduler_words(const Change& change, Carrier carrier);
 // Any other change.
 Result<Done> change(Session& session, const Change& change);
 
-// A sysctl's name, when the change is of one.
+// The sysctl's name, if the change is about one.
 std::optional<std::string> sysctl_of(const Change& change);
 
-// The same in words of ip(8), tc(8) and sysctl(8), for people. `carrier`: of the traffic classes
+// The same as commands of ip(8), tc(8) and sysctl(8), for display. `carrier`: implements the traffic classes
 // of the change's port.
 std::string native(const Change& change, Carrier carrier);
 

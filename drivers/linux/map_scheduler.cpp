@@ -1,5 +1,5 @@
-// The rows of a port's egress scheduler, which is one thing made of many entries: each row is laid over what
-// the scheduler is, and the whole is then built by whatever carries it (queueing/scheduler.hpp).
+// The rows of a port's egress scheduler, which is one object made of many entries: changed rows are overlaid
+// on the actual scheduler, which is then rebuilt as a whole by its carrier (queueing/scheduler.hpp).
 #include <algorithm>
 
 #include "drivers/linux/map.hpp"
@@ -9,7 +9,7 @@
 namespace lockstep::linux_map {
 namespace {
 
-constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: no port has it
+constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: above any port's rate
 constexpr std::int64_t kBytesMax = 0xFFFFFFFF;
 constexpr std::int64_t kShareMax = 1000;  // per mille
 
@@ -35,7 +35,7 @@ std::string rate_words(const Change& change, Carrier) {
          "bit burst 64kb limit 512kb";
 }
 
-// A row of traffic classes: what each that is there has of it.
+// A row of traffic classes: reports the value of each existing class.
 template <Value (*value)(const SchedulerClass&)>
 void of_classes(RowId id, const std::string& port, const PortScheduler& scheduler, TreeBuilder& tree) {
   for (const auto& [number, one] : scheduler.classes)
@@ -46,7 +46,7 @@ template <Result<Done> (*write)(const Change&, unsigned, PortScheduler&)>
 Result<Done> to_class(const Change& change, PortScheduler& scheduler) {
   TRY(const std::uint64_t number, parse_number(change.path.key(1), 7));
   const auto at = static_cast<unsigned>(number);
-  if (!change.want && !scheduler.classes.contains(at)) return Done{};  // gone with its class
+  if (!change.want && !scheduler.classes.contains(at)) return Done{};  // removed with its class
   return write(change, at, scheduler);
 }
 
@@ -94,7 +94,7 @@ Value members_of(const SchedulerClass& one) {
   return texts.empty() ? Value{} : Value::set(std::move(texts));
 }
 
-// A DSCP or priority is in one class: given to this one, it leaves the others.
+// A DSCP or priority is in one class: given to this one, it is removed from the others.
 template <Members members, std::uint64_t max>
 Result<Done> write_members(const Change& change, unsigned number, PortScheduler& scheduler) {
   std::set<std::uint8_t>& own = scheduler.classes[number].*members;
@@ -108,7 +108,7 @@ Result<Done> write_members(const Change& change, unsigned number, PortScheduler&
   return Done{};
 }
 
-// Numbers in tc's words are what the driver sets; see queueing/htb.cpp for how shares become rates.
+// Numbers in tc's commands are those that the driver sets; see queueing/htb.cpp for how shares become rates.
 std::string htb_id(const Change& change) { return "4c53:1" + std::string(change.path.key(1)); }
 
 std::string htb_class(const Change& change, std::string_view verb) {
@@ -116,7 +116,7 @@ std::string htb_class(const Change& change, std::string_view verb) {
          htb_id(change);
 }
 
-// The digit of `digits` for the change's class; tc(8) takes handles and priorities in hexadecimal ones.
+// The digit in `digits` for the change's class; tc(8) takes hexadecimal handles and priorities.
 std::string digit_of(const Change& change, std::string_view digits) {
   const std::string_view number = change.path.key(1);
   return std::string(digits.substr(std::min<std::size_t>(digits.size(), std::size_t(number[0]) - '0'), 1));
@@ -124,7 +124,7 @@ std::string digit_of(const Change& change, std::string_view digits) {
 
 std::string ets_queue(const Change& change) { return "4c5" + digit_of(change, "456789ab") + ":"; }
 
-// One part of what one request says of all classes (queueing/ets.cpp).
+// One part of the single request that covers all classes (queueing/ets.cpp).
 std::string ets_words(const Change& change, const std::string& part) {
   return "tc qdisc replace dev " + std::string(change.path.key(0)) + " handle 4c5c: ets " + part +
          "  # the band of class " + std::string(change.path.key(1)) + ", whose queue is " + ets_queue(change);
@@ -163,7 +163,7 @@ std::string priority_words(const Change& change, Carrier carrier) {
                                     : ets_words(change, "priomap" + priorities);
 }
 
-// Of 5 and 1000: "0.005".
+// For 5 and 1000: "0.005".
 std::string decimal_words(std::int64_t number, std::int64_t whole) {
   return std::to_string(number / whole) + "." + std::to_string(whole + number % whole).substr(1);
 }

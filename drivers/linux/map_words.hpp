@@ -1,4 +1,4 @@
-// What the tables of this driver's map share: the form of a wanted number, and lists in native words.
+// Shared by the tables of this driver's map: validation of desired numbers, and lists in native commands.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace lockstep::linux_map {
 
-// A number from 0 to `max`; anything else, none included, is invalid_spec.
+// A number from 0 to `max`; anything else, including an absent value, is invalid_spec.
 Result<std::uint64_t> wanted_integer(const Change& change, std::int64_t max);
 
-// Each with `before` before it.
+// Each part preceded by `before`.
 std::string join(const std::vector<std::string_view>& parts, std::string_view before);
 
 }  // namespace lockstep::linux_map

@@ -66,7 +66,7 @@ Result<Answer> decode_answer(const Message& message) {
     return Error{ErrorKind::transient, "netlink: an acknowledgement is cut short or carries no errno"};
   Answer out{-*error, {}};
   if ((message.flags & NLM_F_ACK_TLVS) == 0) return out;
-  // nlmsgerr holds the header of the request; its body follows too unless NLM_F_CAPPED says otherwise.
+  // nlmsgerr contains the request's header; its body follows too unless NLM_F_CAPPED is set.
   const auto echoed = read_as<nlmsgerr>(message.payload);
   if (!echoed) return out;
   std::size_t skip = sizeof(nlmsgerr);

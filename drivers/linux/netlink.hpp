@@ -1,10 +1,10 @@
 // Netlink messages as bytes: a bounds-checked reader of messages and attributes, and a builder of requests.
 //
-// Promises: every length is checked against what is really there before a byte is read, so a truncated or
-// lying reply is an Error, never undefined behaviour; numbers are copied out (netlink aligns to 4, 64-bit
+// Promises: every length is checked against the available bytes before a byte is read, so a truncated or
+// malformed reply is an Error, never undefined behaviour; numbers are copied out (netlink aligns to 4, 64-bit
 // attributes may be misaligned). Unknown attributes are skipped, as new kernels add them. Refuses: an
-// attribute whose size is not that of the number asked for. No I/O here (netlink_socket.hpp has it).
-// Formats: netlink(7), rtnetlink(7), linux/netlink.h.
+// attribute whose size is not that of the requested number. No I/O here (netlink_socket.hpp has it). Formats:
+// netlink(7), rtnetlink(7), linux/netlink.h.
 #pragma once
 
 #include <linux/netlink.h>
@@ -31,7 +31,7 @@ struct Attribute {
   Bytes payload;
 };
 
-// Walks attributes one by one. next() is false at the end or at a fault; finish() tells which.
+// Walks attributes one by one. next() is false at the end or at a fault; finish() distinguishes the two.
 class AttributeWalk {
  public:
   explicit AttributeWalk(Bytes bytes) : rest_(bytes) {}
@@ -104,7 +104,7 @@ struct Message {
   Bytes payload;  // after nlmsghdr
 };
 
-// Splits one datagram into messages. Same manners as AttributeWalk.
+// Splits one datagram into messages. Works like AttributeWalk.
 class MessageWalk {
  public:
   explicit MessageWalk(Bytes bytes) : rest_(bytes) {}
@@ -116,7 +116,7 @@ class MessageWalk {
   bool faulty_ = false;
 };
 
-// A fixed header (ifinfomsg, tcmsg, ...) at the front of a payload, and the attributes behind it.
+// A fixed header (ifinfomsg, tcmsg, ...) at the start of a payload, and the attributes after it.
 template <class Header>
 struct Framed {
   Header header{};
@@ -131,15 +131,16 @@ Result<Framed<Header>> framed(Bytes payload, std::string_view what) {
   return Framed<Header>{*header, payload.size() > skip ? payload.subspan(skip) : Bytes{}};
 }
 
-// What the kernel answered to one request: 0 is an acknowledgement, else an errno with its extended text.
+// The kernel's reply to one request: 0 is an acknowledgement, else an errno with its extended text.
 struct Answer {
   int code = 0;
   std::string extack;
 };
 // Decodes an NLMSG_ERROR payload (code, echoed request, extended acknowledgement).
 Result<Answer> decode_answer(const Message& message);
-// `what` names the thing asked for; the errno decides the kind: EOPNOTSUPP and EPROTONOSUPPORT unsupported,
-// EPERM and EACCES denied, EAGAIN, EBUSY, EINTR, ENOBUFS and ENOMEM transient, everything else refused.
+// `what` names the object of the request; the errno decides the kind: EOPNOTSUPP and EPROTONOSUPPORT
+// unsupported, EPERM and EACCES denied, EAGAIN, EBUSY, EINTR, ENOBUFS and ENOMEM transient, everything else
+// refused.
 Error to_error(const Answer& answer, std::string_view what);
 ErrorKind kind_of_errno(int code);
 
@@ -161,7 +162,8 @@ class Request {
   Request& put_flag(std::uint16_t type) { return put(type, Bytes{}); }
   std::size_t open_nest(std::uint16_t type);
   void close_nest(std::size_t opened);
-  // A struct rtnexthop inside RTA_MULTIPATH: attributes follow, close_nest ends it (both lengths come first).
+  // A struct rtnexthop inside RTA_MULTIPATH: attributes follow, and close_nest ends it (both start with their
+  // length).
   // Weights are 1 to 256; flags RTNH_F_*.
   std::size_t open_hop(std::uint32_t interface, std::uint32_t weight, std::uint8_t flags);
 

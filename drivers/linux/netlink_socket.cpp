@@ -32,8 +32,8 @@ Result<Socket> Socket::open(int protocol, std::size_t dump_max) {
   here.nl_family = AF_NETLINK;
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&here), sizeof(here)) != 0)
     return system_error("bind", errno);
-  // Each of these is an improvement that an old kernel may lack (strict checking: 4.20) or deny (the forced
-  // buffer needs CAP_NET_ADMIN in the first user namespace); all work is correct without them.
+  // Optional improvements that an old kernel may lack (strict checking: 4.20) or deny (the forced buffer
+  // needs CAP_NET_ADMIN in the first user namespace); everything is correct without them.
   const int one = 1;
   (void)::setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
   (void)::setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
@@ -69,7 +69,7 @@ Result<Bytes> Socket::receive(const Call& call) {
       TRY_DONE(wait_for(descriptor_.number(), POLLIN, call));
       continue;
     }
-    if (from.nl_pid != 0) continue;  // any local process can send to our port; only the kernel is believed
+    if (from.nl_pid != 0) continue;  // any local process can send to our port; only the kernel is trusted
     const auto size = static_cast<std::size_t>(got);
     if (size > buffer_.size()) {
       buffer_.resize(size);
@@ -79,7 +79,7 @@ Result<Bytes> Socket::receive(const Call& call) {
   }
 }
 
-// True: complete. False: the kernel says that the table changed meanwhile.
+// True: complete. False: the kernel reports that the table changed meanwhile.
 Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMessage& each) {
   const std::uint32_t sequence = ++sequence_;
   TRY_DONE(send(request.finish(sequence), call));
@@ -102,7 +102,7 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
         return consistent;
       }
       if (message.type < NLMSG_MIN_TYPE) continue;
-      // What is left of the answer is of an older sequence to the next request.
+      // The rest of the reply has an older sequence number than the next request, and is skipped then.
       if (++count > dump_max_)
         return Error{ErrorKind::refused, "netlink: the kernel's table has more than " +
                                              std::to_string(dump_max_) + " entries, and no more are read"};
@@ -171,7 +171,7 @@ Result<Done> Socket::change_all(std::span<Request> requests, const Call& call, s
     together.insert(together.end(), bytes.begin(), bytes.end());
   }
   TRY_DONE(send(together, call));
-  // From here on the kernel may have done it: every failure is an unknown outcome.
+  // From here on the kernel may have made the change: every failure is an unknown outcome.
   while (answers.size() < requests.size()) {
     auto got = receive(call);
     if (!got) {

@@ -1,11 +1,11 @@
 // A netlink socket: dumps, single requests and batches, each with the caller's deadline, stop and wake.
 //
-// Promises: a dump of more than kDumpMax messages is refused before its rest is read; opened in the calling
-// thread's network namespace (see in_namespace.hpp) and bound to it for good; strict checking and extended
-// acknowledgements are on where the kernel has them; a dump that the kernel calls inconsistent
-// (NLM_F_DUMP_INTR) is read again, at most kDumpTries times; only messages from the kernel (port 0) with our
-// sequence number count. Refuses to guess: a change whose acknowledgement does not come is unknown_outcome.
-// Not thread-safe.
+// Promises: a dump of more than kDumpMax messages is aborted and refused; opened in the calling thread's
+// network namespace (see in_namespace.hpp) and bound to it permanently; strict checking and extended
+// acknowledgements are on if the kernel supports them; a dump that the kernel marks as inconsistent
+// (NLM_F_DUMP_INTR) is read again, at most kDumpTries times; only messages from the kernel (port 0) with
+// our sequence number count. A change whose acknowledgement does not arrive is unknown_outcome. Not
+// thread-safe.
 #pragma once
 
 #include <linux/netlink.h>
@@ -26,32 +26,32 @@ using EachMessage = std::function<Result<Done>(const Message&)>;
 class Socket {
  public:
   static constexpr int kDumpTries = 5;
-  // Twice the routes of the whole Internet (1,000,000 of IPv4 in 2025, bgp.potaroo.net), far above any
-  // fabric's.
+  // Twice the routes of the whole Internet (1,000,000 of IPv4 in 2025, bgp.potaroo.net), far more than in any
+  // fabric.
   static constexpr std::size_t kDumpMax = 2'000'000;
 
   // `protocol`: NETLINK_ROUTE, NETLINK_GENERIC.
   static Result<Socket> open(int protocol, std::size_t dump_max = kDumpMax);
 
-  // Out of line: g++ 12 at -O2 sees a free of what was never allocated where a variant destroys one inline
-  // (-Wfree-nonheap-object, a false alarm).
+  // Out of line: g++ 12 at -O2 reports a free of unallocated memory if a variant destroys one inline
+  // (-Wfree-nonheap-object, a false positive).
   Socket(Socket&&) noexcept;
   Socket& operator=(Socket&&) noexcept;
   ~Socket();
 
-  // All messages of a dump, in order. `restart` is called before a second reading, to forget the first.
+  // All messages of a dump, in order. `restart` is called before a second reading, to discard the first.
   Result<Done> dump(Request& request, const Call& call, const EachMessage& each,
                     const std::function<void()>& restart);
   // One request that is answered by an acknowledgement only. Sends it with NLM_F_ACK.
   Result<Answer> change(Request& request, const Call& call);
-  // Several of those in one send; as many answers as requests, in order. A failure of the transport ends it:
-  // the answers got so far are in `answers`.
+  // Several of those in one send; as many answers as requests, in order. A transport failure ends it:
+  // `answers` then holds the answers received so far.
   Result<Done> change_all(std::span<Request> requests, const Call& call, std::vector<Answer>& answers);
   // One request that is answered by messages and then an acknowledgement (a GET of one object).
   Result<Answer> ask(Request& request, const Call& call, const EachMessage& each);
 
-  // Many questions of which each has one answer, a message or an error (a GET of one route), a batch a send.
-  // `each` gets the number of the question with its answer.
+  // Many queries with one answer each, a message or an error (a GET of one route), sent in batches. `each`
+  // gets the index of the query with its answer.
   Result<Done> ask_all(std::span<Request> requests, const Call& call,
                        const std::function<Result<Done>(std::size_t, const Message&)>& each);
 
@@ -71,12 +71,12 @@ class Socket {
   Result<Bytes> receive(const Call& call);
   Result<bool> dump_once(Request& request, const Call& call, const EachMessage& each);
 
-  // The kernel fills dumps in pieces of up to 32 KiB when the reader's buffer allows (af_netlink.c,
-  // netlink_recvmsg and netlink_dump: max_recvmsg_len is capped at 32768 there); twice that is never too
-  // small.
+  // The kernel fills dumps in pieces of up to 32 KiB if the reader's buffer allows (af_netlink.c,
+  // netlink_recvmsg and netlink_dump: max_recvmsg_len is capped at 32768 there); twice that is always
+  // sufficient.
   static constexpr std::size_t kBufferBytes = 65536;
-  // Questions in one send: their answers, of a kilobyte each at most, fit the socket's receive buffer even
-  // where it could not be enlarged (net.core.rmem_default, 212992 bytes, of which an skb takes its overhead).
+  // Queries per send: their answers, of a kilobyte each at most, fit the socket's receive buffer even if it
+  // could not be enlarged (net.core.rmem_default, 212992 bytes, including the skb overhead).
   static constexpr std::size_t kBatch = 64;
   Descriptor descriptor_;
   std::vector<std::byte> buffer_;
@@ -100,7 +100,7 @@ Result<Done> read_all(Socket& socket, Request& request, std::uint16_t reply_type
       [&] { out.resize(before); });
 }
 
-// The same, with a request of nothing but its header.
+// The same, for a request that consists of a header only.
 template <class T, class Header>
 Result<Done> read_all(Socket& socket, std::uint16_t type, std::uint16_t reply_type, const Header& header,
                       Result<std::optional<T>> (*decode)(Bytes), const Call& call, std::vector<T>& out) {

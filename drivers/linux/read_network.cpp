@@ -52,7 +52,7 @@ Result<NetworkState> read_network(Socket& socket, const Wanted& wanted, const Ca
     const auto objects =
         read_all(socket, RTM_GETNEXTHOP, RTM_NEWNEXTHOP, nhmsg{}, &decode_nexthop, call, out.nexthops);
     if (!objects && objects.error().kind != ErrorKind::unsupported) return objects.error();
-    // AF_UNSPEC: both families in one dump, and no double when a family is missing from the kernel.
+    // AF_UNSPEC: both families in one dump, and no duplicates if the kernel lacks one.
     TRY_DONE(read_all(socket, RTM_GETROUTE, RTM_NEWROUTE, rtmsg{}, &decode_route, call, out.routes));
     if (!wanted.local_routes)
       std::erase_if(out.routes, [](const Route& one) { return one.table == RT_TABLE_LOCAL; });

@@ -1,6 +1,7 @@
-// LinuxRemedies: the remedies of all that the driver is made of, as one.
+// LinuxRemedies: the remedies of all parts of the driver, combined.
 //
-// Promises: each effect is its first remedy's that offers one; those of a call are given to each in one call.
+// Promises: an effect is handled by the first remedy that offers one for it; each remedy gets all its effects
+// of a call in one call.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class LinuxRemedies : public Remedy {
       const auto one =
           std::ranges::find_if(all_, [&](const Remedy* each) { return each->offer(effect).has_value(); });
       if (one == all_.end())
-        return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+        return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
       parts[static_cast<std::size_t>(one - all_.begin())].push_back(effect);
     }
     for (std::size_t i = 0; i < all_.size(); ++i)

@@ -19,7 +19,7 @@ std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState
   std::vector<const Route*> out;
   for (const Route& route : network.routes) {
     if (route.protocol != kOwnProtocol || route.destination.address.v6 != pool.address.v6) continue;
-    if (route.type != RTN_UNICAST) continue;  // it sends nothing there
+    if (route.type != RTN_UNICAST) continue;  // it does not forward
     if (pool.contains(route.destination) || tables.contains(route.table)) out.push_back(&route);
   }
   return out;
@@ -27,7 +27,7 @@ std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState
 
 Value route_mtu(const IpPrefix& pool, const NetworkState& network) {
   const std::vector<const Route*> routes = own_routes_to(pool, network);
-  std::map<std::pair<std::uint32_t, bool>, std::size_t> known;  // how many, by MTU and whether it is locked
+  std::map<std::pair<std::uint32_t, bool>, std::size_t> known;  // count, by MTU and whether it is locked
   for (const Route* const route : routes)
     if (route->mtu != 0) ++known[{route->mtu, route->mtu_locked}];
   if (known.empty()) return {};

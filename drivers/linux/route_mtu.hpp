@@ -1,7 +1,7 @@
-// What packets to a pool are kept to, below the MTU of their port: `mtu lock` (ip-route(8)) on the routes of
-// ours that lead there.
+// The size limit of packets to a pool, below the MTU of their port: `mtu lock` (ip-route(8)) on those of our
+// routes that lead there.
 //
-// Promises: pure; routes of another protocol are none of ours.
+// Promises: pure; routes of another protocol are not ours.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace lockstep {
 
-// Those to destinations inside the pool, and those of the tables in which rules of ours look up what is sent
-// from addresses of it.
+// Our routes to destinations inside the pool, and those in the tables in which our rules look up packets sent
+// from addresses of the pool.
 std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState& network);
 
-// As route-mtu[*] has it; none: no route of them has an MTU of its own. Where they differ, how many have
+// The value of route-mtu[*]; none: none of the routes has an MTU of its own. If they differ, how many have
 // which: "mtu lock 1500 on 3 of 17 routes".
 Value route_mtu(const IpPrefix& pool, const NetworkState& network);
 

@@ -44,7 +44,7 @@ rtmsg route_header(std::uint32_t table, const IpPrefix& destination) {
   rtmsg header{};
   header.rtm_family = family_of(destination.address);
   header.rtm_dst_len = destination.length;
-  header.rtm_table = static_cast<unsigned char>(table < 256 ? table : 0U);  // RTA_TABLE carries larger ones
+  header.rtm_table = static_cast<unsigned char>(table < 256 ? table : 0U);  // RTA_TABLE holds larger ones
   header.rtm_protocol = kOwnProtocol;
   return header;
 }
@@ -75,7 +75,7 @@ Request rule_request(std::uint16_t type, std::uint16_t flags, std::uint32_t prio
   header.family = family_of(rule.from.address);
   header.src_len = rule.from.length;
   header.table =
-      static_cast<std::uint8_t>(rule.table < 256 ? rule.table : 0U);  // FRA_TABLE carries larger ones
+      static_cast<std::uint8_t>(rule.table < 256 ? rule.table : 0U);  // FRA_TABLE holds larger ones
   header.action = FR_ACT_TO_TBL;
   request.header(header);
   if (rule.from.length > 0) request.put(FRA_SRC, view(bytes_of(rule.from.address)));
@@ -118,7 +118,7 @@ Request route_request(const Route& wanted, std::uint16_t type, std::uint16_t fla
   put_destination(request, wanted.table, wanted.destination);
   if (wanted.metric != 0) request.put_number(RTA_PRIORITY, wanted.metric);
   if (type == RTM_DELROUTE && wanted.nexthop_id != 0) {
-    request.put_number(RTA_NH_ID, wanted.nexthop_id);  // beside next hops it matches nothing (fib_nh_match)
+    request.put_number(RTA_NH_ID, wanted.nexthop_id);  // with next hops it matches nothing (fib_nh_match)
   } else if (wanted.hops.size() == 1) {
     const NextHop& hop = wanted.hops.front();
     if (hop.gateway) put_gateway(request, *hop.gateway, family);
@@ -137,7 +137,7 @@ Request route_request(const Route& wanted, std::uint16_t type, std::uint16_t fla
   return request;
 }
 
-// The kernel has another route beside it where these differ.
+// If these differ, the kernel has another route beside it.
 bool is_as_we_add(const Route& one) { return one.tos == 0 && one.metric == usual_metric(one.destination); }
 
 std::string route_name(std::uint32_t table, const IpPrefix& destination) {
@@ -197,7 +197,7 @@ Result<Done> Session::remove_address(std::string_view port, const IpPrefix& pref
   return acknowledged(request, std::string(port) + " address " + prefix.text(), EADDRNOTAVAIL);
 }
 
-// fib_add_ifaddr (net/ipv4/fib_frontend.c) and addrconf_prefix_route (net/ipv6/addrconf.c).
+// Like fib_add_ifaddr (net/ipv4/fib_frontend.c) and addrconf_prefix_route (net/ipv6/addrconf.c).
 Result<Done> Session::add_connected_route(std::string_view port, const IpPrefix& address) {
   constexpr std::uint32_t kIpv6Metric = 256;  // IP6_RT_PRIO_ADDRCONF
   TRY(const std::uint32_t index, index_of(port));
@@ -239,8 +239,8 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
     wanted.hops.push_back({.index = index, .gateway = hop.via});
   }
   TRY(std::vector<Route> surplus, routes_to(table, destination));
-  // The kernel replaces the first of those that are alike in TOS and metric, whoever made it, unless another
-  // is the same: a foreign one is left and reported.
+  // The kernel replaces the first route with the same TOS and metric, whoever made it, unless another is
+  // identical: a foreign one is left and reported.
   const auto first = std::ranges::find_if(surplus, is_as_we_add);
   if (first != surplus.end() && first->protocol != kOwnProtocol)
     return Error{ErrorKind::refused, route_name(table, destination) + ": a route of another's (proto " +
@@ -251,7 +251,7 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
     wanted.mtu_locked = first->mtu_locked;
     surplus.erase(first);
   }
-  // No moment without either.
+  // In this order, so that one of the routes always exists.
   if (is_there) TRY_DONE(remove_own(surplus));
   const int flag = is_there ? NLM_F_REPLACE : NLM_F_EXCL;
   Request request =
@@ -260,8 +260,8 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
   return is_there ? Result<Done>(Done{}) : remove_own(surplus);
 }
 
-// The kernel looks a gateway up as it would a packet's destination, and refuses the route where a foreign
-// rule takes that away (fib_check_nh). Who leads to it stays as it is here: it is not asked then.
+// The kernel looks up a gateway like a packet's destination, and refuses the route if a foreign rule
+// redirects that (fib_check_nh). With the on-link flag it skips the lookup.
 Result<Done> Session::replace_route(Route wanted) {
   const auto write = [&](std::uint8_t flags) {
     for (NextHop& hop : wanted.hops) hop.flags = hop.gateway ? flags : std::uint8_t{0};
@@ -278,7 +278,7 @@ Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint3
   Wanted routes_and_rules{.addresses = false, .routes = true, .rules = true};
   TRY(const NetworkState now, read_network(socket_, routes_and_rules, call_));
   std::vector<const Route*> changed;
-  // Of those that are alike in TOS and metric the first alone carries packets, and is what is replaced.
+  // Of routes with the same TOS and metric only the first forwards packets, and is the one that is replaced.
   std::map<std::tuple<std::uint32_t, IpPrefix, std::uint8_t, std::uint32_t>, const Route*> first;
   for (const Route& one : now.routes)
     first.try_emplace({one.table, one.destination, one.tos, one.metric}, &one);
@@ -289,7 +289,7 @@ Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint3
     wanted.mtu_locked = mtu.has_value();
     if (wanted.mtu == one->mtu && wanted.mtu_locked == one->mtu_locked) continue;
     if (Result<Done> done = replace_route(wanted); !done) {
-      if (done.error().kind == ErrorKind::unknown_outcome) return done;  // nothing more over this socket
+      if (done.error().kind == ErrorKind::unknown_outcome) return done;  // the socket can't be used any more
       for (const Route* const before : changed) (void)replace_route(*before);
       return done;
     }
@@ -326,7 +326,7 @@ Result<Done> Session::set_rule(std::uint32_t priority, const std::optional<RuleW
     else
       surplus.push_back(rule);
   }
-  // The new one first, so that there is no moment without either.
+  // The new one first, so that one of the rules always exists.
   if (wanted && !there) {
     Request request = rule_request(RTM_NEWRULE, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL, priority, *wanted);
     TRY_DONE(acknowledged(request, what, EEXIST));
@@ -349,7 +349,7 @@ Result<PortScheduler> Session::scheduler(std::string_view port) {
   return scheduler_of(have);
 }
 
-// What HTB shares out when the port has no rate of its own.
+// What HTB divides if the port has no rate of its own.
 Result<std::uint64_t> Session::port_speed(std::uint32_t index) {
   if (!ethtool_) {
     TRY(ethtool_, Ethtool::open(call_));

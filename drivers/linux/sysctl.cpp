@@ -21,10 +21,10 @@ Error failed(std::string_view name, int code) {
   return Error{ErrorKind::refused, what};
 }
 
-// A choice: the longest known (net.ipv4.ip_local_reserved_ports with every other port) has some 190 KB.
+// Arbitrary: the longest known (net.ipv4.ip_local_reserved_ports with every other port) has some 190 KB.
 constexpr std::size_t kValueMax = 1U << 20;
 
-// Vectors that are written with blanks read back with tabs (kernel/sysctl.c, proc_dointvec).
+// Vectors that are written with blanks are read with tabs (kernel/sysctl.c, proc_dointvec).
 bool is_blank(char one) { return one == ' ' || one == '\t' || one == '\n'; }
 
 }  // namespace
@@ -68,7 +68,7 @@ Result<std::string> read_sysctl(std::string_view name) {
   TRY(const std::string path, sysctl_file(name));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failed(name, errno);
-  // Keys and seeds (net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret): a plan would show them.
+  // Keys and seeds (net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret): a plan would print them.
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) return failed(name, errno);
   if ((status.st_mode & S_IROTH) == 0)

@@ -33,7 +33,7 @@ constexpr std::uint32_t kMarkerHandle = 1;
 // Preference 76 ('L', as for our routes), all protocols.
 const std::uint32_t kMarkerPlace = (std::uint32_t{76} << 16) | htons(ETH_P_ALL);
 
-// tc_u32_sel without its flexible array, so that it can be a value.
+// tc_u32_sel without its flexible array, so that it can be used as a value.
 struct SelectorHead {
   std::uint8_t flags = 0;
   std::uint8_t offshift = 0;
@@ -62,8 +62,8 @@ tcmsg header_for(std::uint32_t index, std::uint32_t handle, std::uint32_t parent
   return out;
 }
 
-// Without a rate table: the kernel computes it when the link layer is named (sch_api.c, qdisc_get_rtab is
-// for TC_LINKLAYER_UNAWARE only).
+// Without a rate table: the kernel computes it if the link layer is given (sch_api.c, qdisc_get_rtab is for
+// TC_LINKLAYER_UNAWARE only).
 tc_ratespec rate_spec(std::uint64_t rate) {
   tc_ratespec out{};
   out.linklayer = TC_LINKLAYER_ETHERNET;
@@ -94,7 +94,8 @@ Result<Done> decode_htb(Bytes options, Qdisc& out) {
   return Done{};
 }
 
-// PSCHED_TICKS are 64 ns (linux/pkt_sched.h of the kernel: PSCHED_SHIFT 6; /proc/net/psched says the same).
+// PSCHED_TICKS are 64 ns (linux/pkt_sched.h of the kernel: PSCHED_SHIFT 6; /proc/net/psched reports the
+// same).
 std::uint32_t ticks_for(std::uint64_t bytes, std::uint64_t rate) {
   constexpr std::uint64_t kNanosecondsPerTick = 64;
   const std::uint64_t nanoseconds = bytes * 1'000'000'000ULL / std::max<std::uint64_t>(rate, 1);
@@ -102,10 +103,10 @@ std::uint32_t ticks_for(std::uint64_t bytes, std::uint64_t rate) {
                                                             std::numeric_limits<std::uint32_t>::max()));
 }
 
-// A burst of one GSO super-packet (64 KiB) lets TCP reach the rate, as measured in the lab with TBF.
+// A burst of one GSO super-packet (64 KiB) lets TCP achieve the rate, as measured in the lab with TBF.
 constexpr std::uint64_t kClassBurst = 65536;
-// Bytes that a class may send at a turn when classes compete beyond their rates; proportional to the rate
-// (htb's own default is rate / 10), kept inside what the kernel takes without a warning (sch_htb.c:
+// Bytes that a class may send per turn when classes compete beyond their rates; proportional to the rate
+// (htb's own default is rate / 10), within what the kernel accepts without a warning (sch_htb.c:
 // 1000..200000).
 std::uint32_t quantum_for(std::uint64_t rate) {
   constexpr std::uint64_t kRateToQuantum = 1000;
@@ -163,7 +164,7 @@ Result<std::optional<DscpFilter>> decode_filter(Bytes payload) {
   TRY(auto options, AttributeTable<TCA_U32_MAX + 1>::parse(table.bytes(TCA_OPTIONS), "u32 filter"));
   const auto selector = netlink::read_as<Selector>(options.bytes(TCA_U32_SEL));
   const auto flow = options.number<std::uint32_t>(TCA_U32_CLASSID);
-  // Hash tables have no selector; a filter with several keys is no filter of one DSCP.
+  // Hash tables have no selector; a filter with several keys does not classify a single DSCP.
   if (!selector || selector->head.nkeys != 1 || !flow) return std::optional<DscpFilter>();
   const tc_u32_key& key = selector->key;
   DscpFilter out;

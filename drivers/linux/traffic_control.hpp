@@ -1,8 +1,8 @@
 // Qdiscs, HTB classes and u32 filters of a namespace, decoded from rtnetlink, and the requests that make
 // them.
 //
-// Promises: rates are bytes a second and sizes bytes here, as in the kernel (map.cpp speaks bit/s); 64-bit
-// rates are read and written. Qdiscs of a kind that is not understood keep their kind, handle and place, so
+// Promises: rates are bytes a second and sizes bytes here, as in the kernel (map.cpp uses bit/s);
+// 64-bit rates are read and written. Qdiscs of an unknown kind keep their kind, handle and place, so
 // that they can be left alone. Formats: linux/pkt_sched.h, linux/pkt_cls.h, net/sched/sch_{tbf,htb}.c,
 // cls_u32.c.
 #pragma once
@@ -23,7 +23,7 @@ struct Qdisc {
   std::uint32_t handle = 0;
   std::uint32_t parent = 0;
   std::string kind;
-  bool offloaded = false;               // the port's hardware does it
+  bool offloaded = false;               // done by the port's hardware
   std::uint64_t tbf_rate = 0;           // kind tbf
   std::uint32_t htb_default_class = 0;  // kind htb: minor number
   std::optional<RedParameters> red;     // kind red
@@ -49,8 +49,8 @@ struct DscpFilter {
   std::uint16_t preference = 0;
   bool v6 = false;
   std::uint8_t dscp = 0;
-  std::uint32_t flow = 0;  // class that it sends to
-  bool plain = true;       // it asks for nothing else, and does no more than send there
+  std::uint32_t flow = 0;  // class that packets are sent to
+  bool plain = true;       // it has no other condition, and no other action
 };
 
 // The ECN marker on a port's clsact egress; its threshold is in the filter's name (lockstep-ecn:65536).
@@ -82,7 +82,7 @@ netlink::Request tbf_request(std::uint32_t index, std::uint32_t handle, std::uin
 netlink::Request htb_request(std::uint32_t index, std::uint32_t handle, std::uint32_t default_minor);
 netlink::Request class_request(const HtbClass& wanted);  // creates or replaces
 netlink::Request filter_request(const DscpFilter& wanted);
-// `program`: a loaded tc program. A marker that is there already is replaced in one step.
+// `program`: a loaded tc program. An existing marker is replaced atomically.
 netlink::Request marker_request(const EcnMarker& wanted, int program);
 netlink::Request delete_marker_request(std::uint32_t index);
 netlink::Request bare_qdisc_request(std::uint32_t index, std::uint32_t handle, std::string_view kind);

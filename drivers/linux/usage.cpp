@@ -17,7 +17,7 @@ namespace {
 using linux_map::kClass;
 using linux_map::kMtu;
 
-// What left and arrived in a priority ('#'): mlx5 (its counters.rst), bnxt_en (bnxt_ethtool.c), mlxsw
+// Traffic sent and received in a priority ('#'): mlx5 (its counters.rst), bnxt_en (bnxt_ethtool.c), mlxsw
 // (spectrum_ethtool.c), in packets or in bytes.
 constexpr std::string_view kOfPriority[] = {"tx_prio#_packets", "rx_prio#_packets", "tx_packets_pri#",
                                             "rx_packets_pri#",  "tx_octets_prio_#", "rx_octets_prio_#"};
@@ -52,7 +52,7 @@ Result<Usage::Use> packets(const std::string& port, std::string_view number, con
   return Usage::Use{"packets of class " + std::string(number) + " of " + port, 0, passed};
 }
 
-// A kernel without RDMA, or without a device of it, has none open.
+// Without RDMA in the kernel, or without a device, there are no open queue pairs.
 Result<Usage::Use> queue_pairs(const std::string& port, const Call& call) {
   Usage::Use out{"queue pairs of " + port, 0, std::nullopt};
   auto known = rdma::read_devices_and_ports(call);

@@ -1,10 +1,11 @@
-// LinuxUsage: what uses a traffic class of a port (the driver's own counters of its priorities), or the MTU
-// of a port that sends RoCE (queue pairs that are connected: rdma/nldev.hpp).
+// LinuxUsage: what uses a traffic class of a port (the driver's own per-priority counters), or the MTU of a
+// port that sends RoCE (connected queue pairs: rdma/nldev.hpp).
 //
-// Promises: each call enters the namespace anew, and changes nothing. Refuses to tell of classes that are
-// made by software, none of which is lossless, and, in a network namespace of this machine, of queue pairs,
-// as RDMA is the machine's. `unsupported`: a class of a port whose driver counts no packets by priority, as
-// mlx5, bnxt_en and mlxsw do; the MTU of a port that no RDMA device names as its own, where there are some.
+// Promises: each call enters the namespace anew, and changes nothing. Does not know classes that are
+// implemented in software, none of which is lossless, nor, in a network namespace of this machine, queue
+// pairs, as RDMA belongs to the machine. `unsupported`: a class of a port whose driver, unlike mlx5, bnxt_en
+// and mlxsw, does not count packets by priority; the MTU of a port that no RDMA device names as its own, if
+// there are RDMA devices.
 #pragma once
 
 #include <string>

@@ -33,12 +33,12 @@ constexpr unsigned kGroups[] = {
     RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_DCB,         RTNLGRP_NEIGH,
 };
 
-// A choice: resolving a group is one question to the kernel.
+// Arbitrary: resolving a group is one request to the kernel.
 constexpr std::chrono::seconds kResolve{5};
 
 Error watching_failed() { return {ErrorKind::transient, std::string("watching: ") + std::strerror(errno)}; }
 
-// Which namespace a path stands for: sockets keep one alive that is gone from there, so that no other has its
+// Identifies a path's namespace: open sockets keep a removed namespace alive, so that no other one gets its
 // number meanwhile.
 struct Identity {
   dev_t device = 0;
@@ -51,7 +51,7 @@ std::optional<Identity> identity_of(const char* path) {
   return Identity{at.st_dev, at.st_ino};
 }
 
-// What is opened of one namespace.
+// What is opened in one namespace.
 struct Opened {
   std::vector<Socket> sockets;
   std::optional<Identity> identity{};
@@ -59,7 +59,7 @@ struct Opened {
 
 class NamespaceWatch : public Watcher {
  public:
-  // `mounts`: wakes where something was mounted or unmounted, as namespaces with names are; none: the
+  // `mounts`: becomes readable when something is mounted or unmounted, as named namespaces are; none: the
   // namespace is this thread's.
   static Result<std::shared_ptr<Watcher>> over(Opened opened, Descriptor mounts, std::string path,
                                                std::string device) {
@@ -107,14 +107,14 @@ class NamespaceWatch : public Watcher {
 
   Opened opened_;
   Descriptor mounts_;
-  Descriptor any_;  // readable when one of them is
+  Descriptor any_;  // readable if one of them is
   std::string path_;
   std::string device_;
 };
 
-// Of neighbours takes those that stay (NUD_PERMANENT), and what a program does to any: since Linux 4.12 such
-// a message has the program's port number, as an entry that goes has no sign of what it was. All others are
-// ARP's and ND's own. Numbers are read as of the network (socket filters,
+// Passes neighbour events of permanent entries (NUD_PERMANENT), and any that a program caused: since Linux
+// 4.12 such a message has the program's port number, while the message of a removed entry does not show its
+// previous state. All others are ARP's and ND's own. Numbers are read in network byte order (socket filters,
 // Documentation/networking/filter.rst).
 Result<Done> leave_out_arp(const Socket& socket) {
   constexpr auto entry = static_cast<std::uint32_t>(NLMSG_HDRLEN);
@@ -145,7 +145,7 @@ Result<Socket> open_network() {
   return socket;
 }
 
-// What a family of generic netlink tells of changes, whoever makes them and how.
+// Opens a multicast group in which a generic netlink family reports changes, whoever makes them and how.
 Result<Socket> open_group(const char* family, std::string_view group) {
   const Call call{.deadline = std::chrono::steady_clock::now() + kResolve, .stop = {}};
   TRY(Socket socket, Socket::open(NETLINK_GENERIC));
@@ -170,7 +170,7 @@ Result<Opened> open_all() {
 
 Result<std::shared_ptr<Watcher>> watch_namespace(const std::string& netns_path, const std::string& device) {
   Descriptor mounts;
-  // Before the namespace is entered: a change between the two is not missed.
+  // Before entering the namespace, so that a change between the two is not missed.
   if (!netns_path.empty()) {
     mounts = Descriptor(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
     if (!mounts) return watching_failed();

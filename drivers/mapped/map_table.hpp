@@ -1,10 +1,10 @@
-// A driver's map as a table: a constexpr array, one line for each row of the schema that the driver carries.
-// What the driver reads and writes, and which function serves a row, follow from it.
+// A driver's map as a table: a constexpr array, one line for each row of the schema that the driver supports.
+// The rows that the driver reads and writes, and the functions for a row, follow from it.
 //
-// A line is a struct of the driver's own: `row`, and the functions that read it, write it and say it in
-// native words; a row that is only read has no `write` (null, or none). Promises: rows are told in the
-// table's order. Refuses nothing: a row that is not in the table has no line (null), and the driver says what
-// that means.
+// A line is a struct of the driver's own: `row`, and the functions that read it, write it and print it as a
+// native command; a read-only row has no `write` (null, or none). Promises: rows are listed in the table's
+// order. Refuses nothing: a row that is not in the table has no line (null), and the driver decides what that
+// means.
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kHole = "{}";
 
-// The entry's keys in a native key; none: the pattern is another's. A hole ends where what follows it begins.
+// The entry's keys in a native key; none: it does not match the pattern. A placeholder ends where the text
+// after it begins.
 std::optional<std::vector<std::string_view>> keys_in(std::string_view key, std::string_view pattern) {
   std::vector<std::string_view> keys;
   for (std::size_t hole = pattern.find(kHole); hole != pattern.npos; hole = pattern.find(kHole)) {
@@ -30,7 +31,7 @@ std::optional<std::vector<std::string_view>> keys_in(std::string_view key, std::
   return key == pattern ? std::optional(keys) : std::nullopt;
 }
 
-// The entry that an entry stands for; none: it is not of this row, or its key is no entry's.
+// The path that a native entry maps to; none: it is not of this row, or its key is invalid.
 std::optional<Path> path_of(const MapRow& map, std::string_view native) {
   const auto keys = keys_in(native, map.key);
   if (!keys) return std::nullopt;
@@ -70,7 +71,7 @@ Value value_of(RowId id, std::string_view text) {
     case EntryType::text:
     case EntryType::secret: break;
   }
-  return Value::text(text);  // of the wrong form: shown as it is, and so a difference
+  return Value::text(text);  // wrong form: shown unchanged, and so a difference
 }
 
 std::optional<std::string> text_of(Value value) {
@@ -89,8 +90,8 @@ std::optional<std::string> text_of(Value value) {
   }
 }
 
-// std::hash of libstdc++ gives one text one value, also in another process. Each field with its length before
-// it: no two states have one text.
+// libstdc++'s std::hash is stable across processes. Each field is preceded by its length, so that no two
+// states have the same text.
 std::string revision_of(const NativeState& state) {
   std::string all;
   const auto add = [&all](const std::string& field) { all += std::to_string(field.size()) + ':' + field; };
@@ -167,7 +168,7 @@ class MappedDriver : public Driver, public Preview {
       receipt.outcomes.push_back({change.path, edit ? std::nullopt : std::optional(std::move(edit.error()))});
       if (edit) edits.push_back(*std::move(edit));
     }
-    for (Receipt::Outcome& one : receipt.outcomes)  // whole or not at all
+    for (Receipt::Outcome& one : receipt.outcomes)  // all or nothing
       if (refused && !one.error)
         one.error = Error{ErrorKind::cancelled, "not done, because another was refused"};
     if (!refused && !edits.empty()) TRY_DONE(store_->edit(ground, edits, call));
@@ -194,9 +195,9 @@ class MappedDriver : public Driver, public Preview {
     return store_->read(call);
   }
 
-  // What is there now, which the guard allows to be written on.
+  // The actual state, if the guard allows writing to it.
   Result<NativeState> admit(const Guard& guard, const Call& call) {
-    if (guard.undo_after) return Error{ErrorKind::unsupported, device_ + ": it can't undo by itself"};
+    if (guard.undo_after) return Error{ErrorKind::unsupported, device_ + ": it can't roll back by itself"};
     if (guard.epoch < epoch_) return Error{ErrorKind::denied, device_ + ": a newer leader was here"};
     TRY(NativeState now, read(call));
     if (!guard.revision.empty() && guard.revision != revision_of(now))
@@ -210,7 +211,7 @@ class MappedDriver : public Driver, public Preview {
     if (at == nullptr)
       return Error{ErrorKind::unsupported, driver_ + " does not carry " + change.path.text()};
     NativeEdit edit{std::string(at->key), change.want ? text_of(change.want) : std::nullopt};
-    std::size_t from = 0;  // what a key brought is no pattern
+    std::size_t from = 0;  // text inserted for a key is not part of the pattern
     for (std::size_t i = 0; i < change.path.key_count(); ++i) {
       const std::string_view key = change.path.key(i);
       if (!store_->can_hold(key))

@@ -18,7 +18,7 @@ namespace {
 
 ErrorKind kind_of_entering(int code) {
   if (code == EPERM || code == EACCES) return ErrorKind::denied;
-  // ENOSPC: there are as many namespaces as /proc/sys/user/max_net_namespaces lets there be.
+  // ENOSPC: /proc/sys/user/max_net_namespaces has been reached.
   if (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOSPC) return ErrorKind::transient;
   return ErrorKind::refused;
 }
@@ -77,7 +77,7 @@ Result<Done> in_namespace(const std::string& netns_path, const std::function<voi
   const Descriptor file(::open(netns_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
     const int code = errno;
-    // A namespace that is not there is a device that is not there now: it may come back.
+    // A missing namespace is a device that is missing at the moment: it may come back.
     return Error{code == ENOENT ? ErrorKind::transient : kind_of_entering(code),
                  what + ": " + std::strerror(code)};
   }

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 int poll_milliseconds(const Call& call, Time now) {
-  // Without a wake descriptor the stop token has to be looked at now and then.
+  // Without a wake descriptor the stop token has to be polled.
   const auto longest =
       call.wake_fd < 0 && call.stop.stop_possible() ? kStopPoll : std::chrono::milliseconds(60'000);
   if (call.deadline == Time::max()) return static_cast<int>(longest.count());
@@ -41,7 +41,7 @@ Result<Done> pause(std::chrono::milliseconds length, const Call& call) {
   if (call.deadline <= until) return wait_for(-1, 0, call);
   Call own = call;
   own.deadline = until;
-  auto waited = wait_for(-1, 0, own);  // poll(2) passes over a descriptor below 0
+  auto waited = wait_for(-1, 0, own);  // poll(2) ignores a negative descriptor
   if (waited || waited.error().kind == ErrorKind::cancelled) return waited;
   return Done{};
 }

@@ -1,7 +1,7 @@
-// The waits of blocking code: for a descriptor, or for a while, and no longer than its call may last.
+// Waits for blocking code: for a descriptor, or for a duration, and no longer than its call may last.
 //
-// Promises: ends as soon as what was waited for is there, the call's deadline has passed (transient), or a
-// stop was asked for (cancelled: its wake descriptor is readable). A stop token without a wake descriptor is
+// Promises: ends as soon as the awaited event occurs, the call's deadline has passed (transient), or a stop
+// was requested (cancelled: its wake descriptor is readable). A stop token without a wake descriptor is
 // checked every kStopPoll.
 #pragma once
 
@@ -16,7 +16,7 @@ inline constexpr std::chrono::milliseconds kStopPoll{50};
 
 // `events` as in poll(2).
 Result<Done> wait_for(int descriptor, short events, const Call& call);
-// Between two polls of something that has no descriptor.
+// Pauses between two polls of something without a descriptor.
 Result<Done> pause(std::chrono::milliseconds length, const Call& call);
 
 }  // namespace lockstep

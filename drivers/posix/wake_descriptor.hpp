@@ -1,9 +1,9 @@
-// WakeDescriptor: ends another thread's poll: readable from when it is signalled until it is cleared
+// WakeDescriptor: ends another thread's poll: readable from signal() until clear()
 // (eventfd(2)).
 //
-// Promises: signal() and clear() never block and may be called in any thread; what was written before
-// signal() is seen after clear(). Where none can be made, it is none (as a Descriptor is) and signals nobody;
-// error() says why.
+// Promises: signal() and clear() never block and may be called in any thread; what was written
+// before signal() is visible after clear(). If the eventfd can't be created, the object is
+// false (like a Descriptor) and signal() has no effect; error() returns the reason.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -22,7 +22,7 @@ class WakeDescriptor {
   // 0, or the errno of eventfd(2).
   int error() const { return error_; }
 
-  // Can fail only when the counter is full, and then it is readable already.
+  // Can fail only if the counter is full, and then the descriptor is readable already.
   void signal() const { (void)::eventfd_write(number(), 1); }
   // Whether it had been signalled.
   bool clear() const {

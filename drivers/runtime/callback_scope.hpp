@@ -1,7 +1,8 @@
-// CallbackScope: a member of whoever gives callbacks to an executor and may be gone when they are called.
+// CallbackScope: a member of an object that gives callbacks to an executor and may be destroyed before they
+// are called.
 //
-// Promises: what bind() returns calls `callback` while the scope lives, and does nothing afterwards. For one
-// thread.
+// Promises: the function that bind() returns calls `callback` while the scope lives, and does nothing
+// afterwards. For one thread.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
-// CommandQueue: how any thread has the engine's thread do something: what is posted runs inside the
+// CommandQueue: lets any thread run a function on the engine's thread: what is posted runs inside the
 // executor's step(), which wakes for it.
 //
-// Promises: acts run one by one, in the order in which they were posted, after the callback under way;
-// post() waits for nobody but another post(). What has not run when the queue goes never does. Refuses
-// (transient) where no descriptor is left. Made and ended by the engine's thread, before the executor ends.
+// Promises: functions run one by one, in the order in which they were posted, after the current callback;
+// post() blocks only on another post(). Functions that have not run when the queue is destroyed never do.
+// Refuses (transient) if no descriptor is available. Created and destroyed on the engine's thread, before the
+// executor ends.
 #pragma once
 
 #include <functional>
@@ -33,7 +34,7 @@ class CommandQueue {
   Executor& executor_;
   WakeDescriptor wake_;
   std::mutex mutex_;
-  std::vector<std::function<void()>> posted_;  // under mutex_; all else is the engine thread's
+  std::vector<std::function<void()>> posted_;  // under mutex_; everything else belongs to the engine's thread
   CallbackScope callbacks_;
 };
 

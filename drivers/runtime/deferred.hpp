@@ -1,7 +1,7 @@
-// Deferred: the acts that an executor was asked to run once the callback under way has returned.
+// Deferred: functions that an executor was asked to run once the current callback has returned.
 //
-// Promises: run in the order asked for, those included that they ask for in turn; an act that throws leaves
-// the rest for the next run.
+// Promises: they run in the order added, including those that they add themselves; if one throws, the rest
+// remain for the next run.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace lockstep {
 class Deferred {
  public:
   void add(std::function<void()> act) { acts_.push_back(std::move(act)); }
-  // False: there was none.
+  // False: there were none.
   bool run() {
     if (acts_.empty()) return false;
     while (!acts_.empty()) {

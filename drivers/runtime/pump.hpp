@@ -1,8 +1,8 @@
-// pump(): drives an executor until one operation of the engine has answered. For whoever owns the loop and
-// has nothing else to do meanwhile: a command, a test.
+// pump(): drives an executor until one operation of the engine has completed. For owners of the loop that
+// have nothing else to do meanwhile: a command, a test.
 //
 // An operation has start(done), which calls `done(Answer)` once and never from within start, and stop(),
-// which makes it answer early.
+// which makes it complete early.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// `stop` is looked at after every step: a descriptor that the executor watches has to wake it.
+// `stop` is checked after every step: a descriptor that the executor watches has to wake it.
 template <class Operation>
 typename Operation::Answer pump(Executor& executor, Operation& operation, const std::stop_token& stop = {}) {
   std::optional<typename Operation::Answer> answer;

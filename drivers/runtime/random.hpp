@@ -1,5 +1,5 @@
-// Random: the seam for randomness. The same seed gives the same numbers on every machine and library
-// (splitmix64, Steele et al. 2014), which std:: distributions do not promise. For choices that must repeat,
+// Random: the source of randomness. The same seed gives the same numbers on every machine and library
+// (splitmix64, Steele et al. 2014), which std:: distributions do not guarantee. For reproducible choices,
 // never for secrets.
 #pragma once
 

@@ -37,23 +37,23 @@ std::string text_of(const std::exception_ptr& thrown) {
   }
 }
 
-// A device that misses so many deadlines in a row is suspect.
+// A device that misses this many deadlines in a row is suspect.
 constexpr int kMissesMax = 2;
 
-// waiting: for its key or its lane. overdue: given up on, and still running.
+// waiting: for its key or its lane. overdue: abandoned, and still running.
 enum class BodyState : std::uint8_t { waiting, running, overdue, dropped };
 
-// The engine thread's, but for what the worker is given and hands back.
+// Owned by the engine's thread, except for the data exchanged with the worker.
 struct Live {
   std::uint64_t id = 0;
   Job job;
   std::stop_source stop;
   BodyState state = BodyState::waiting;
-  Lane lane = Lane::local;  // that it runs in
+  Lane lane = Lane::local;  // the lane in which it runs
   Time deadline = Time::max();
   std::uint64_t timer = 0;  // 0: none
   bool answered = false;
-  // A descriptor exists only while the body runs, so that a long queue costs none.
+  // The descriptor exists only while the body runs, so that a long queue uses none.
   std::mutex wake_mutex;
   std::optional<WakeDescriptor> wake;
   // Written by the worker, read once the body is over.
@@ -139,7 +139,7 @@ struct RealExecutor::Inside {
     timer_slots.erase(found);
   }
 
-  // The calls of one key, the one under way first.
+  // The calls of one key, the running one first.
   struct Queue {
     std::deque<std::shared_ptr<Live>> calls;
     int missed = 0;  // in a row
@@ -152,7 +152,7 @@ struct RealExecutor::Inside {
 
   Room& room(Lane lane) { return rooms[static_cast<std::size_t>(lane)]; }
 
-  // Its key is free: it begins as soon as its lane has room.
+  // Its key is free: it starts as soon as its lane has room.
   void enter_lane(const std::shared_ptr<Live>& live) {
     const bool suspect = keys[live->job.key].missed >= kMissesMax && live->job.lane != Lane::bench;
     live->lane = suspect ? Lane::suspect : live->job.lane;
@@ -176,7 +176,7 @@ struct RealExecutor::Inside {
       live->deadline = std::chrono::steady_clock::now() + live->job.timeout;
       live->timer = push_timer(live->deadline, [this, live] { overdue(live); });
     }
-    // What the worker hands back is made here, so that it has nothing left to do that could fail.
+    // Allocated here, so that the worker has nothing left to do that could fail.
     const auto over = std::make_shared<std::list<std::shared_ptr<Live>>>(1, live);
     const Result<Done> begun = workers->run([this, over] {
       over->front()->run_body();
@@ -198,7 +198,7 @@ struct RealExecutor::Inside {
     live->job.done(outcome);
   }
 
-  // Its place in the lane is another's from here on; its key stays busy until it returns.
+  // Its place in the lane is free from here on; its key stays busy until it returns.
   void overdue(const std::shared_ptr<Live>& live) {
     live->timer = 0;
     live->state = BodyState::overdue;
@@ -212,7 +212,7 @@ struct RealExecutor::Inside {
     answer(live, Outcome::abandoned);
   }
 
-  // Behind a body that may never return.
+  // Limits the wait behind a body that may never return.
   void be_patient(const std::shared_ptr<Live>& live) {
     if (live->job.timeout == kNoTimeout || live->timer != 0) return;
     live->timer = push_timer(std::chrono::steady_clock::now() + live->job.timeout, [this, live] {
@@ -222,7 +222,7 @@ struct RealExecutor::Inside {
     });
   }
 
-  // The body has returned: its key is free for the next of its queue.
+  // The body has returned: its key is free for the next job in the queue.
   void body_over(const std::shared_ptr<Live>& live) {
     const auto at = keys.find(live->job.key);
     Queue& queue = at->second;
@@ -252,7 +252,7 @@ struct RealExecutor::Inside {
     completed.splice(completed.end(), finished);
   }
 
-  // Milliseconds to wait, rounded up so that a timer is never looked at too early; -1: no limit.
+  // Milliseconds to wait, rounded up so that a timer is never checked too early; -1: no limit.
   int wait_limit() const {
     if (timers.empty()) return -1;
     const auto left = timers.begin()->first.when - std::chrono::steady_clock::now();
@@ -264,7 +264,8 @@ struct RealExecutor::Inside {
   void wait() {
     std::array<epoll_event, 64> ready{};
     const int count = epoll_wait(epoll, ready.data(), static_cast<int>(ready.size()), wait_limit());
-    // Any other error is a descriptor that is no longer ours (epoll_wait(2)): a bug, which would spin here.
+    // Any other error is a descriptor that is no longer ours (epoll_wait(2)): a bug, which would cause a busy
+    // loop here.
     if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
     for (int i = 0; i < count; ++i) {
       const int descriptor = ready[static_cast<std::size_t>(i)].data.fd;
@@ -275,7 +276,7 @@ struct RealExecutor::Inside {
     }
   }
 
-  // One thing that is due now. False: nothing is.
+  // Delivers one thing that is due now. False: nothing is.
   bool deliver() {
     if (!completed.empty()) {
       const std::shared_ptr<Live> live = std::move(completed.front());
@@ -304,7 +305,7 @@ struct RealExecutor::Inside {
   int epoll;
   WakeDescriptor events;  // something is in `finished`
   std::mutex mutex;
-  std::list<std::shared_ptr<Live>> finished;  // under mutex; all else is the engine thread's
+  std::list<std::shared_ptr<Live>> finished;  // under mutex; everything else belongs to the engine's thread
   std::list<std::shared_ptr<Live>> completed;
   std::map<Slot, std::function<void()>> timers;
   std::unordered_map<std::uint64_t, Slot> timer_slots;

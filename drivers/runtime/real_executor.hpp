@@ -1,9 +1,9 @@
-// RealExecutor: threads, the steady clock and descriptors behind the Executor seam.
+// RealExecutor: the Executor interface with threads, the steady clock and descriptors.
 //
-// Promises: those of executor.hpp. Threads are made as they are needed: as many as the lanes are wide, and
-// one more for each body that was given up on and has not returned. A job's wake descriptor is readable from
-// its cancellation or deadline on; where none is left to open, the body is not begun. No exception leaves a
-// worker thread. The destructor asks all bodies to stop and waits for them.
+// Promises: those of executor.hpp. Threads are created on demand: as many as the lanes are wide, and one more
+// for each abandoned body that has not returned. A job's wake descriptor is readable from its cancellation or
+// deadline on; if none can be opened, the body is not started. No exception leaves a worker thread. The
+// destructor asks all bodies to stop and waits for them.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ namespace lockstep {
 struct Workers::Inside {
   std::mutex mutex;
   std::condition_variable wake;
-  std::deque<std::function<void()>> bodies;  // handed over, and not taken by a thread yet
+  std::deque<std::function<void()>> bodies;  // handed over, and not yet taken by a thread
   std::size_t idle = 0;                      // threads that wait for one
   bool ends = false;
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
-// Workers: threads that run bodies, made as they are needed and used again.
+// Workers: threads that run bodies, created on demand and reused.
 //
-// Promises: a body that was handed over is run at once, on a thread of its own; the destructor waits for all.
-// Refuses (transient) where no thread can be made. Called by one thread.
+// Promises: a body is run at once, on a thread of its own; the destructor waits for all. Refuses (transient)
+// if no thread can be created. Called by one thread.
 #pragma once
 
 #include <functional>

@@ -101,7 +101,7 @@ Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard
   if (unreachable) return error(ErrorKind::transient, name_, "no route to the device");
   if (guard.epoch < epoch_seen_) return error(ErrorKind::denied, name_, "a newer leader has written here");
   if (guard.undo_after && !undoes_itself)
-    return error(ErrorKind::unsupported, name_, "it can't undo by itself");
+    return error(ErrorKind::unsupported, name_, "it can't roll back by itself");
   if (armed_ && armed_->transaction != guard.transaction)
     return error(ErrorKind::conflict, name_, "another transaction is armed");
   if (random_.chance(faults.transient)) return error(ErrorKind::transient, name_, "busy");
@@ -114,7 +114,7 @@ Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard
   ++revision_;
   if (guard.undo_after && clock) {
     armed_ = Armed{guard.transaction, guard.undo, *guard.undo_after, clock() + *guard.undo_after};
-    settled_.erase(guard.transaction);  // a try after one that was undone
+    settled_.erase(guard.transaction);  // a retry after one that was rolled back
   }
   const std::size_t refused_at =
       random_.chance(faults.refused) ? random_.below(changes.size()) : changes.size();

@@ -1,11 +1,11 @@
-// SimulatedDevice: a device that exists only in memory, behind the driver seam. A fair opponent for the
-// engine: it keeps references (what refers to an entry goes with it), forgets at boot what is lost at boot,
-// takes what was not saved back to what was, and misbehaves as told by a seed.
+// SimulatedDevice: a device that exists only in memory, behind the driver interface. It tests the engine
+// realistically: it keeps references (entries that refer to a removed one go with it), loses volatile state
+// at boot, reverts what was not saved, and misbehaves as determined by a seed.
 //
-// Promises: observe never changes it; an apply is done change by change and answered for each; it honours
+// Promises: observe never changes it; an apply makes its changes one by one and reports each; it honours
 // Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after with one armed transaction.
-// Lost requests and replies are mostly the executor's matter; `lost_reply` here is a device that writes and
-// then answers unknown_outcome. Its watches wake for every change, whoever made it.
+// Lost requests and replies are mostly simulated by the executor; `lost_reply` here is a device that writes
+// and then returns unknown_outcome. Its watches wake for every change, whoever made it.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,12 @@ namespace lockstep {
 // Shares of calls, 0 to 1.
 struct SimulatedFaults {
   double transient = 0;        // nothing happened, may pass
-  double refused = 0;          // one change of an apply is refused, those after it are not tried
+  double refused = 0;          // one change of an apply is refused, those after it are not attempted
   double lost_reply = 0;       // written, but the answer is unknown_outcome
   double reboot_in_apply = 0;  // after some of the changes
-  double stale_read = 0;       // an observation as it was before the last write
+  double stale_read = 0;       // an observation of the state before the last write
   double unread = 0;           // one row can't be read this time
-  double conflict = 0;         // says that the revision moved
+  double conflict = 0;         // reports that the revision changed
 };
 
 // What the device saw, for checkers.
@@ -55,27 +55,28 @@ class SimulatedDevice final : public Driver {
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override;
 
   const std::string& name() const { return name_; }
-  // The truth, and a hand other than the engine's on it (drift by another operator): references are kept.
+  // The actual state, and changes to it by another writer (drift): references are kept.
   const Tree& truth() const { return tree_; }
   void set(Path path, Value value);
   void reboot();
-  // Undoes what is overdue, without a call.
+  // Rolls back what is overdue, without a call.
   void keep_time() { undo_overdue(); }
   bool is_armed() const { return armed_.has_value(); }
-  // Entries that follow from others: called after every change, may write effect entries into the tree.
+  // Derives entries from others: called after every change, may write effect entries into the tree.
   std::function<void(Tree&)> effects;
   // Called at the end of every call.
   std::function<void(const SimulatedCall&)> seen;
-  // The device's own clock, for undo_after and deadlines. Without it the dead-man never fires.
+  // The device's own clock, for undo_after and deadlines. Without it, automatic rollback never happens.
   std::function<Time()> clock;
 
   SimulatedFaults faults;
-  std::vector<RowId> rows;  // carried; empty: all of the schema
+  std::vector<RowId> rows;  // supported; empty: all of the schema
   std::vector<Incapable> incapable;
-  // Written, the entry saves the rows that it `saves` (schema.hpp), as a routing daemon's configuration, and
-  // is there while they are what was saved last. None: all is saved as it is written.
+  // If set, writing this entry saves the rows that it `saves` (schema.hpp), like a routing daemon's
+  // configuration, and it exists while they equal what was saved last. None: everything is saved when
+  // written.
   std::optional<Path> saver;
-  std::vector<RowId> refuses;  // rows that it says it can write, and does not
+  std::vector<RowId> refuses;  // rows that it reports as writable, and refuses to write
   bool undoes_itself = false;
   bool unreachable = false;  // every call is transient
   std::string driver_name = "sim";
@@ -84,13 +85,13 @@ class SimulatedDevice final : public Driver {
   Result<std::shared_ptr<Watcher>> watch();
 
  private:
-  // The descriptors of open watches; shared with them, as either may go first.
+  // The descriptors of open watches; shared with them, as either may be destroyed first.
   struct Listeners {
     std::mutex mutex;
     std::vector<const WakeDescriptor*> watches;
   };
   class EventWatch;
-  struct Armed {  // undone unless settled
+  struct Armed {  // rolled back unless settled
     std::string transaction;
     ChangeSet undo;
     std::chrono::milliseconds undo_after;
@@ -113,7 +114,7 @@ class SimulatedDevice final : public Driver {
   Random random_;
   Tree tree_;
   Tree before_last_write_;
-  Tree saved_;  // of what the saver saves
+  Tree saved_;  // the rows that the saver saves
   std::uint64_t revision_ = 1;
   std::uint64_t boots_ = 1;
   std::uint64_t epoch_seen_ = 0;

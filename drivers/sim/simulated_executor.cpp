@@ -33,7 +33,7 @@ Time SimulatedExecutor::random_delay(std::chrono::microseconds most) {
   return now_ + std::chrono::microseconds(random_.below(static_cast<std::uint64_t>(most.count()) + 1));
 }
 
-// The request takes effect at `begin`, the reply would arrive at `end`; what is lost is abandoned at the
+// The request takes effect at `begin`, the reply would arrive at `end`; a lost job is abandoned at the
 // deadline.
 std::uint64_t SimulatedExecutor::start(Job job) {
   auto flight = std::make_shared<Flight>(Flight{std::move(job), {}});
@@ -53,7 +53,7 @@ std::uint64_t SimulatedExecutor::start(Job job) {
     flights_.erase(id);
     flight->job.done(outcome);
   };
-  // Behind a body that was given up on it waits for its own timeout, no longer.
+  // Behind an abandoned body it waits for its own timeout, no longer.
   if (busy.until > busy.overdue && may_lose) {
     const Time patience = std::max(now_, busy.overdue) + flight->job.timeout;
     if (begin >= patience) {
@@ -88,7 +88,7 @@ Result<Done> SimulatedExecutor::watch(int descriptor, std::function<void()> read
   return Done{};
 }
 
-// What the first readable one of the watched descriptors has to be told; empty: none is.
+// The callback of the first readable watched descriptor; empty: none is readable.
 std::function<void()> SimulatedExecutor::take_readable() {
   for (const auto& [descriptor, readable] : watched_) {
     pollfd asked{descriptor, POLLIN, 0};

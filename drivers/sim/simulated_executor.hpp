@@ -1,9 +1,10 @@
-// SimulatedExecutor: the Executor seam in virtual time, from a seed.
+// SimulatedExecutor: the Executor interface in virtual time, from a seed.
 //
 // Promises: those of executor.hpp; the same seed and the same calls give the same history on every machine. A
-// job's body runs alone, at once and on the one thread; the executor owns the delays: the request may be lost
-// (the body never runs: abandoned), the reply may be lost or late (the body ran: abandoned). Nothing of
-// Lane::bench is lost: it runs here, not over a wire. A watched descriptor is looked at before time moves on.
+// job's body runs alone, at once and on the one thread; the executor simulates the delays: the request may be
+// lost (the body never runs: abandoned), the reply may be lost or late (the body ran: abandoned). Nothing of
+// Lane::bench is lost, as it runs locally, not over a network. Watched descriptors are checked before time
+// moves on.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ struct SimulatedDelays {
 
 class SimulatedExecutor final : public Executor {
  public:
-  // `begin`: what now() is at first.
+  // `begin`: the initial value of now().
   explicit SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays = {}, Time begin = {});
 
   Time now() const override { return now_; }
@@ -44,9 +45,9 @@ class SimulatedExecutor final : public Executor {
 
   SimulatedDelays& delays() { return delays_; }
   Random& random() { return random_; }
-  // What the wall clock shows when now() is zero.
+  // The wall clock's value when now() is zero.
   WallTime wall_epoch{};
-  // Called at the end of every step, before what was deferred.
+  // Called at the end of every step, before deferred functions.
   std::function<void()> after_step;
 
  private:
@@ -66,7 +67,7 @@ class SimulatedExecutor final : public Executor {
   std::map<std::uint64_t, std::shared_ptr<Flight>> flights_;
   struct Busy {
     Time until{};
-    Time overdue = Time::max();  // from when on its body is given up on
+    Time overdue = Time::max();  // when its body is abandoned
   };
   std::map<std::string, Busy> busy_;
   std::map<int, std::function<void()>> watched_;

@@ -42,7 +42,7 @@ class ConfigFile : public NativeStore {
     return write_lines(lines);
   }
 
-  // A blank or a line's end inside a word would make another line of it.
+  // A blank or a line break inside a value would change the line structure of the file.
   bool can_hold(std::string_view text) const override {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   }

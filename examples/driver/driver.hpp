@@ -1,9 +1,9 @@
 // An example of a driver: an appliance whose whole configuration is one file of "key value" lines.
 //
-// A stand-in, not a product: it exists so that "write a driver" is code that is built and tested. No device
-// is behind the file; what would be a session to an appliance is here a read, and a write that replaces the
-// file. Promises: an apply is done whole or not at all; lines that no row stands for are kept as they are, in
-// their place. Refuses: names and values that are not one word.
+// A stand-in, not a product: it exists so that the guide "write a driver" is code that is built and tested.
+// No device is behind the file: reading and replacing the file stand for a session to an appliance. Promises:
+// an apply is atomic; lines that no row stands for keep their content and their place. Refuses: names and
+// values that contain blanks or characters other than printable ASCII.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -9,12 +10,13 @@
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/plan_file.hpp"
+#include "reconciler/session/undo_plan.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
-// A person's word, or --yes; without a terminal nobody can be asked.
+// The user's answer, or --yes; without a terminal there is no prompt.
 Result<bool> confirmed(const ApplyCommandOptions& options, const std::string& question,
                        const Console& console) {
   if (options.yes) return true;
@@ -31,7 +33,7 @@ Progress progress_on(const Console& console) {
   progress.step = [&console](const Step& step, const StepResult& result) {
     if (result.state == StepState::running || result.state == StepState::waiting)
       console.say_passing(step_begun_line(step));
-    else if (result.state != StepState::not_needed)  // the report has them, a line for many
+    else if (result.state != StepState::not_needed)  // the report lists these, one line for many
       console.say(step_line(step, result, console.progress()));
   };
   progress.phase = [&console](std::string_view what) { console.say_passing(phase_line(what)); };
@@ -49,19 +51,20 @@ int carry_out(ClusterSession& session, const CheckedPlan& checked, const std::op
     console.print(
         apply_text(applied, plan, console.out(), checked.refused.size() + checked.unapproved.size()));
   else
-    console.print_document(apply_json(applied, plan, config_hash(session.cluster().compiled),
-                                      file ? left_out_json(checked, file->plan) : nlohmann::json::array()));
+    console.print_document(of_cluster(
+        session.cluster(), apply_json(applied, plan, config_hash(session.cluster().compiled),
+                                      file ? left_out_json(checked, file->plan) : nlohmann::json::array())));
   if (!applied.gates.empty()) note_slow_machine(session.cluster(), applied.gates.back(), console);
   if (!applied.accepted) return console.fail(applied.accepted.error());
   return applied.report.exit_code();
 }
 
-// What was asked for beside a plan file and is for `lockstep plan` to answer: the file says what is done, and
-// to what. Empty: nothing.
+// Options that only apply to `lockstep plan`, given with a plan file that already fixes the changes and
+// devices. Empty: none.
 std::string not_of_a_plan_file(const ApplyCommandOptions& asked, const ClusterSource& planned) {
   const std::string& file = asked.source.specs.front();
   if (!asked.only.empty())
-    return file + " is carried out whole: `lockstep plan --only " + asked.only +
+    return file + " is applied as a whole: `lockstep plan --only " + asked.only +
            " --out FILE` narrows a plan";
   if (asked.source.renumber) return file + " has its numbers: --renumber is for `lockstep plan`";
   if (asked.source.twin && !planned.twin)
@@ -69,32 +72,43 @@ std::string not_of_a_plan_file(const ApplyCommandOptions& asked, const ClusterSo
   return "";
 }
 
-// What is to be done: the plan made now, or what a plan file approves of it. What the file has and may not
-// run, and what it lacks, is told; in JSON with the outcome.
+// The plan to run: a new one, or the part of it that a plan file approves. Reports what the file contains but
+// may not run, and what it lacks; in JSON with the outcome.
 CheckedPlan plan_now(const ClusterSession& session, const std::optional<PlanFile>& file,
-                     const std::vector<DeviceState>& states, const Console& console) {
+                     const std::vector<DeviceState>& states, const ApplyCommandOptions& options,
+                     ApplyRequest& request, const Console& console) {
+  if (options.undone) {
+    Result<UndoPlan> undo = undo_plan(session, *options.undone, states);
+    if (!undo) return {{}, {}, {}, std::move(undo.error())};
+    request.takes_back = std::move(undo->undone);
+    request.not_put_back = std::move(undo->left_out);
+    for (const std::string& why : request.not_put_back) console.note(printable(why));
+    return {{}, {}, {}, std::move(undo->plan)};
+  }
   if (!file) return {{}, {}, {}, session.plan(states)};
   CheckedPlan checked = session.still_valid(file->plan, states);
   if (console.is_text()) console.print(left_out_text(checked, file->plan, console.out()));
   return checked;
 }
 
-// Of a run that ended well: what was approved and did not run is a difference, or was not to be seen.
+// For a successful run: approved steps that did not run are a difference, or could not be observed.
 int exit_code_of_left_out(const CheckedPlan& checked) {
   return checked.only_unobserved() ? kExitIncomplete : kExitDifferent;
 }
 
-int nothing_can_run(const CheckedPlan& checked, const std::optional<PlanFile>& file, const Console& console) {
+int nothing_can_run(const ClusterSession& session, const CheckedPlan& checked,
+                    const std::optional<PlanFile>& file, const Console& console) {
   const Error& why = checked.plan.error();
   if (!file || checked.whole()) return console.fail(why);
   if (console.is_text())
     console.print(why.what + "\n");
   else
-    console.print_document(refused_whole_json(why, left_out_json(checked, file->plan)));
+    console.print_document(
+        of_cluster(session.cluster(), refused_whole_json(why, left_out_json(checked, file->plan))));
   return exit_code_of_left_out(checked);
 }
 
-// What was asked about.
+// The scope of the command.
 std::string title_of(const ClusterSession& session) {
   std::vector<std::string> names;
   for (const std::size_t device : session.only()) names.push_back(session.fleet()[device].name);
@@ -103,32 +117,35 @@ std::string title_of(const ClusterSession& session) {
 
 int tell_nothing_to_do(const ClusterSession& session, const std::vector<DeviceState>& states,
                        const Plan& plan, int read, const Console& console) {
-  const DriftReport unmended = session.unmended(states, plan);
+  DriftReport differences = session.differences(states);
   if (console.is_text())
-    console.print(nothing_to_do_text(unmended, title_of(session), read == kExitInSync, console.out()));
+    console.print(nothing_to_do_text(differences, title_of(session), read == kExitInSync, console.out()));
   else
-    console.print_document(nothing_to_do_json(plan, unmended));
+    console.print_document(of_cluster(
+        session.cluster(), nothing_to_do_json(plan, ClusterSession::unmended(std::move(differences), plan))));
   return read;
 }
 
-// After an apply that could not read everything before: what it cured may be readable by now, and differ.
+// After an apply with an incomplete first observation: what it remedied may be readable now, and differ.
 int observe_rest(ClusterSession& session, const Console& console) {
   const Result<Rest> rest = session.observe_rest();
   if (!rest) return console.fail(rest.error());
   if (const int read = tell_not_observed(rest->not_observed, console); read != kExitInSync) return read;
   if (!rest->differs) return kExitInSync;
-  if (console.is_text()) console.print("what could not be read before differs: plan again\n");
+  if (console.is_text()) console.print("what was not observed before differs: plan again\n");
   return kExitDifferent;
 }
 
-// Null: it is to be applied. Else the exit code.
+// Null: apply the plan. Else the exit code.
 std::optional<int> asked_first(const ClusterSession& session, const Plan& plan,
                                const ApplyCommandOptions& options, const Console& console) {
-  if (console.is_text() && !options.yes) console.print(plan_text(plan, console.out()));
+  if (console.is_text() && (!options.yes || options.undone))
+    console.print(plan_text(plan, console.out().whole()));
   if (console.is_text() && !plan.empty())
     console.print(session.cluster().title() + ": " + plan_summary(plan) + "\n");
   const Result<bool> go = confirmed(
-      options, plan.empty() ? "measure, and keep or undo what was written?" : "apply this plan?", console);
+      options, plan.empty() ? "measure, and keep or roll back what was written?" : "apply this plan?",
+      console);
   if (!go) return console.fail(go.error());
   if (*go) return std::nullopt;
   console.print("not applied\n");
@@ -141,7 +158,7 @@ Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool co
   return refused.empty() ? Result<Done>(Done{}) : Error{ErrorKind::denied, refused};
 }
 
-// Nothing is written without some of the devices that were chosen, unless that was asked for.
+// Refuses to write if chosen devices could not be observed, unless --partial was given.
 Result<Done> may_go_without(const ClusterSession& session, const std::vector<DeviceState>& states,
                             bool partial) {
   const std::string why = partial ? "" : session.why_partial(states);
@@ -150,27 +167,43 @@ Result<Done> may_go_without(const ClusterSession& session, const std::vector<Dev
                why + "; nothing is written: --partial does what can be done without them"};
 }
 
-// A cluster's first apply gives it its UUID, beside the specs: not one that is refused for what can be seen
-// before.
+// A cluster's first apply creates its UUID, beside the specs; an apply that is refused in advance does not.
 Result<Done> may_be_the_first(ClusterSession& session, const ApplyCommandOptions& options) {
   if (session.cluster().twin || !session.cluster().uuid().empty()) return Done{};
   const std::vector<DeviceState> states = session.observe();
+  TRY_DONE(may_go_without(session, states, options.partial));
   TRY(const Plan plan, session.plan(states));
   if (plan.empty()) return Done{};
-  TRY_DONE(may_go_without(session, states, options.partial));
   return may_delete(session, plan, options.confirm_deletion);
+}
+
+// Remaining changes could not be rolled back, or their outcome is unknown.
+int exit_code_of_undo(const ApplyRequest& request, int read) {
+  return request.not_put_back.empty() ? read : kExitIncomplete;
+}
+
+int nothing_to_undo(const ClusterSession& session, const Plan& plan, const ApplyRequest& request, int read,
+                    const Console& console) {
+  const int code = exit_code_of_undo(request, read);
+  if (!console.is_text())
+    console.print_document(of_cluster(session.cluster(), to_json(plan)));
+  else
+    console.print(code == kExitInSync ? "nothing to undo: all that it wrote has been reverted already\n"
+                                      : "nothing was undone\n");
+  return code;
 }
 
 int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
              const Approved& approved, const Console& console) {
-  ApplyRequest request{.command = "lockstep apply",
-                       .author = who_runs(),
-                       .approved_by = file ? file->approved_by : "",
-                       .measures = !options.no_measure,
-                       .strict = options.strict,
-                       .approved = approved,
-                       .deletion_confirmed = options.confirm_deletion};
-  if (!options.yes) request.approved.add(Hold::Kind::in_person);  // who is asked below
+  ApplyRequest request{
+      .command = options.undone ? fmt::format("undo of change {}", *options.undone) : "lockstep apply",
+      .author = who_runs(),
+      .approved_by = file ? file->approved_by : "",
+      .measures = !options.no_measure,
+      .strict = options.strict,
+      .approved = approved,
+      .deletion_confirmed = options.confirm_deletion};
+  if (!options.yes) request.approved.add(Hold::Kind::in_person);  // asked below
   if (Result<Done> may = may_be_the_first(session, options); !may) return console.fail(may.error());
   if (const std::optional<int> code = console.interrupted()) return *code;
   const Result<EarlierRuns> earlier = session.prepare_apply(request);
@@ -181,13 +214,14 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   const std::vector<DeviceState> states = session.observe();
   if (const std::optional<int> code = console.interrupted()) return *code;
   const int read = tell_not_observed(session.not_observed(states), console);
-  const CheckedPlan checked = plan_now(session, file, states, console);
+  const CheckedPlan checked = plan_now(session, file, states, options, request, console);
   const Result<Plan>& plan = checked.plan;
-  if (!plan) return nothing_can_run(checked, file, console);
+  if (!plan) return nothing_can_run(session, checked, file, console);
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
   if (!written) return console.fail(written.error());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (console.is_text()) console.print(left_behind_text(left));
+  if (options.undone && plan->empty()) return nothing_to_undo(session, *plan, request, read, console);
   if (plan->empty() && !earlier->to_judge()) {
     if (Result<Done> noted = session.leave_as_is(left); !noted) return console.fail(noted.error());
     const int code = tell_nothing_to_do(session, states, *plan, read, console);
@@ -195,11 +229,14 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   }
   if (Result<Done> may = may_go_without(session, states, options.partial); !may)
     return console.fail(may.error());
-  if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !may)
+  if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !options.undone && !may)
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
   if (file) request.left_out = checked.devices_left_out(file->plan);
   const int code = carry_out(session, checked, file, left, request, console);
+  if (options.undone && code == kExitInSync && console.is_text())
+    console.note("the specs still ask for what was undone: change them before the next apply");
+  if (options.undone) return code == kExitInSync ? exit_code_of_undo(request, read) : code;
   if (code == kExitInSync && !checked.whole()) return exit_code_of_left_out(checked);
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;
 }
@@ -216,6 +253,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   }
   std::optional<PlanFile> planned;
   if (is_plan_file(options.source.specs)) {
+    if (options.undone) return console.fail_usage("undo takes specs, and no plan file");
     Result<PlanFile> file = read_plan_file(options.source.specs.front(), options.allowed_signers);
     if (!file) return console.fail(file.error());
     if (const std::string mistake = not_of_a_plan_file(options, file->aim.source); !mistake.empty())

@@ -2,8 +2,11 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/report/bench_html.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/run_report.hpp"
+#include "reconciler/store/utc_text.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -30,10 +33,11 @@ std::string text_of(const ClusterSession& session, const BenchRun& run, const Te
   return text;
 }
 
-nlohmann::json document_of(const BenchRun& run) {
-  nlohmann::json document = bench_json(run.outcomes, run.config_hash);
+nlohmann::json document_of(const OpenedCluster& cluster, const BenchRun& run, const Result<Done>& reported) {
+  nlohmann::json document = of_cluster(cluster, bench_json(run.outcomes, run.config_hash));
   document["run"] = run.recorded && *run.recorded ? nlohmann::json(**run.recorded) : nlohmann::json();
   if (run.recorded && !*run.recorded) document["notRecorded"] = run.recorded->error().what;
+  if (!reported) document["notReported"] = reported.error().text();
   if (run.compared) document["compare"] = comparison_json(*run.compared);
   if (!run.accepted) return document;
   nlohmann::json& accepted = document["accepted"];
@@ -48,9 +52,33 @@ nlohmann::json document_of(const BenchRun& run) {
   return document;
 }
 
+// Pipes are allowed, as for `plan --out`.
+constexpr Replacement kReportFile{.write_through = true};
+
+std::string recorded_text(const BenchRun& run) {
+  if (!run.recorded) return run.stopped ? "no: stopped while measuring" : "no: nothing was measured";
+  return *run.recorded ? "as run " + std::to_string(**run.recorded) : "no: " + run.recorded->error().text();
+}
+
+Result<Done> write_report(const std::string& file, const ClusterSession& session, const BenchRun& run) {
+  const BenchFacts facts{.cluster = session.cluster().name,
+                         .twin = session.cluster().twin,
+                         .at = utc_text(session.executor().wall_time()),
+                         .author = who_runs(),
+                         .version = LOCKSTEP_VERSION,
+                         .recorded = recorded_text(run),
+                         .config_hash = run.config_hash,
+                         .stopped = run.stopped};
+  Result<Done> written = replace_file(file, bench_html(run.outcomes, facts, run.compared), kReportFile);
+  return written ? std::move(written) : wrap("--report", written.error());
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options, const Console& console) {
+  if (!options.report.empty())  // before minutes of traffic rather than after
+    if (Result<Done> writable = check_replaceable(options.report, kReportFile); !writable)
+      return console.fail(wrap("--report", writable.error()));
   const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, "");
   if (!command) return kExitError;
   ClusterSession& session = **command;
@@ -64,24 +92,28 @@ int run_bench(const BenchOptions& options, const Console& console) {
                      .compare = options.compare},
                     measure_hooks(console, ""), Call{.stop = console.stop, .wake_fd = console.stop_fd});
   if (!run) return console.fail(run.error());
+  const Result<Done> reported =
+      options.report.empty() ? Result<Done>(Done{}) : write_report(options.report, session, *run);
   if (console.is_text())
     console.print(text_of(session, *run, console.out()));
   else
-    console.print_document(document_of(*run));
+    console.print_document(document_of(session.cluster(), *run, reported));
   if (run->stopped)
     console.note("stopped while measuring: this is as far as it went, and it is not recorded");
   note_slow_machine(session.cluster(), run->outcomes, console);
   if (run->recorded && !*run->recorded)
     console.note("this run is not recorded: " + run->recorded->error().text());
+  if (!reported && console.is_text()) (void)console.fail(reported.error());  // a document already contains it
   if (run->accepted && !*run->accepted) {
-    if (console.is_text()) (void)console.fail(run->accepted->error());  // a document has it already
+    if (console.is_text()) (void)console.fail(run->accepted->error());  // a document already contains it
     return verdict_of(run->outcomes) == bench::Verdict::fail ? kExitDifferent : kExitError;
   }
   if (run->accepted) {
     console.note(accepted_line(**run->accepted));
-    return kExitInSync;
+    return reported ? kExitInSync : kExitError;
   }
-  // What was stopped is shown as far as it went; it is no answer to whether all SLOs hold.
+  if (!reported) return kExitError;
+  // An interrupted run is shown as far as it went; it does not answer whether all SLOs hold.
   return run->stopped ? kExitError : exit_code(verdict_of(run->outcomes), options.strict);
 }
 

@@ -1,24 +1,30 @@
 #include "reconciler/cli/command_session.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
+#include "reconciler/session/specs_commit.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
-// Where no file can be opened, what is there looks like what is missing: a daemon's socket, a setting's file.
+// If no file can be opened, existing files look missing: a daemon's socket, a setting's file.
 Result<Done> may_open_files() {
-  // A choice: the workers of an executor have some ten open each, a watch three for each device of a machine.
+  // A chosen limit: the workers of an executor have some ten files open each, a watch three per device of a
+  // machine.
   constexpr rlim_t kLeast = 256;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return Done{};
@@ -62,8 +68,15 @@ std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const
   return opened(std::move(cluster), console, strict);
 }
 
-// Ctrl-C wakes the loop once, so that it sees at once that it was asked to stop; what is under way is
-// finished.
+std::optional<OpenedCluster> open_side(const std::string& side, const ClusterSource& source,
+                                       const Console& console) {
+  Result<OpenedCluster> cluster = load_cluster(source);
+  if (!cluster) return opened(wrap(side, std::move(cluster.error())), console, false);
+  for (Diagnostic& one : cluster->diagnostics) one.message = side + ": " + one.message;
+  return opened(std::move(cluster), console, false);
+}
+
+// Ctrl-C wakes the loop once, so that it sees the stop request at once; work in progress is finished.
 Result<Done> CommandSession::watch_for_stop(int descriptor) {
   if (descriptor < 0) return Done{};
   return executor_.watch(descriptor, [this, descriptor] { executor_.forget(descriptor); });
@@ -124,14 +137,27 @@ void note_slow_machine(const OpenedCluster& cluster, const std::vector<SuiteOutc
                 format(BitRate{cluster.link_rate}), format(BitRate{cluster.link_rate / 2})));
 }
 
+nlohmann::json of_cluster(const OpenedCluster& cluster, nlohmann::json document) {
+  document["cluster"] = cluster.name;
+  document["twin"] = cluster.twin;
+  document["specsCommit"] = specs_commit(cluster.folder, cluster.catalog.sources);
+  return document;
+}
+
 std::string who_runs() {
   const char* const user =
       std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
-  return user != nullptr ? user : "uid " + std::to_string(getuid());
+  if (user != nullptr) return user;
+  std::array<char, 4096> text{};  // of one entry: its strings
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found) == 0 && found != nullptr)
+    return found->pw_name;
+  return "uid " + std::to_string(::getuid());
 }
 
 MeasureHooks measure_hooks(const Console& console, const std::string& indent) {
-  // Whatever the form of the output: the command seems to hang without it.
+  // In every output form: without it the command seems to hang.
   return {.waiting =
               [](const Error& taken) { std::fputs(report_text(waiting_line(taken) + "\n").c_str(), stderr); },
           .progress = [&console, indent](

@@ -1,7 +1,8 @@
-// What commands share: they load specs and open sessions with it, and it prints what goes wrong.
+// Shared by commands: load specs, open sessions with them, and print errors.
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,9 +15,12 @@ namespace lockstep {
 
 // Prints all errors (on success: warnings); returns nothing if there are errors.
 std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console);
-// The same; tells what has no effect yet, too. `strict`: warnings are errors.
+// The same, and also prints warnings about fields without effect. `strict`: warnings are errors.
 std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const Console& console,
                                               bool strict);
+// Like open_cluster(), if two are open at once: `side` ("OLD") prefixes everything printed about this one.
+std::optional<OpenedCluster> open_side(const std::string& side, const ClusterSource& source,
+                                       const Console& console);
 
 // A session with its own executor, which Ctrl-C interrupts.
 class CommandSession {
@@ -24,7 +28,7 @@ class CommandSession {
   // Prints the error and returns null if the session can't be opened. `only`: devices, a hostlist.
   static std::unique_ptr<CommandSession> open(const ClusterSource& source, const Console& console,
                                               const std::string& only);
-  // The same of specs that are loaded, and valid.
+  // The same for specs that are already loaded and valid.
   static std::unique_ptr<CommandSession> open(OpenedCluster cluster, const Console& console,
                                               const std::string& only);
   ClusterSession* operator->() const { return session_.get(); }
@@ -38,14 +42,17 @@ class CommandSession {
   RealExecutor executor_;
 };
 
-// Prints to standard error what could not be observed; then the answer is kExitIncomplete.
+// Prints to standard error what could not be observed; the exit code is then kExitIncomplete.
 int tell_not_observed(const std::vector<NotObserved>& all, const Console& console);
 
-// Where a twin's SLOs don't hold, or can't be judged, and this machine's CPUs were a limit: what would help.
+// If a twin's SLOs fail or can't be judged, and this machine's CPUs were a limit: prints what would help.
 void note_slow_machine(const OpenedCluster& cluster, const std::vector<SuiteOutcome>& outcomes,
                        const Console& console);
 
-// Who runs this command: whoever called sudo, else the user.
+// Adds to the document the cluster, whether it is a twin, and the commit of its specs.
+nlohmann::json of_cluster(const OpenedCluster& cluster, nlohmann::json document);
+
+// The user who runs this command: the caller of sudo, else the user.
 std::string who_runs();
 
 // Shows a measurement as progress; `indent` precedes each line.

@@ -13,43 +13,56 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 30> kExamples{{
+constexpr std::array<Example, 40> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply",
      "lockstep apply --twin --yes --approve approval:traffic,drain examples/rail-pod\n"
-     "A plan names for each hold the word that lifts it; that of one disruption lifts no other's. What a "
-     "host's\n"
-     "policy refuses, the last path to a device and a closed window no word lifts. Where chosen devices "
-     "are\n"
-     "unreachable, nothing is written (exit code 1); with --partial the rest is done, and it ends with 3, or "
-     "with 2\n"
-     "where they can be observed by then and differ. What rests on a part of a device that could not be read "
-     "waits."},
+     "The plan shows, for each hold, the word for --approve. A word for one kind of disruption does not\n"
+     "approve another. No word approves what the host policy refuses, a change on the last path to a "
+     "device,\n"
+     "or a change outside its window. If chosen devices are unreachable, apply writes nothing (exit code "
+     "1).\n"
+     "With --partial it does the rest (exit code 3, or 2 if these devices can be observed at the end and\n"
+     "differ). Changes that depend on a part of a device that was not observed wait."},
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
      "Edited specs are loaded; where they have errors, those that were loaded last stay in force.\n"
      "Ctrl-C is how it ends: exit code 0."},
-    {"bench", "lockstep bench --twin examples/rail-pod --only pairs --compare last"},
+    {"bench",
+     "lockstep bench --twin examples/rail-pod --only pairs --compare last --report bench.html\n"
+     "The report is one file with its charts: verdicts, heat maps, histograms, suspects."},
     {"history",
      "lockstep history --of gpu7 --metric latency --statistic p99\n"
      "Each run with its worst figure of gpu7, and which change made it worse by more than the noise and 5%."},
     {"show", "lockstep show 7 examples/rail-pod"},
+    {"undo", "lockstep undo 7 --twin examples/rail-pod"},
     {"discover", "lockstep discover --draft > draft.yaml"},
     {"explain", "lockstep explain examples/rail-pod gpu1 'interface[rail0]/mtu'\n  lockstep explain LS1002"},
-    {"topology", "lockstep topology examples/rail-pod -o svg > fabric.svg"},
+    {"render",
+     "lockstep render examples/rail-pod leaf0 --format native\n"
+     "  lockstep render examples/rail-pod --all --out rendered\n"
+     "Files are replaced whole; those of devices that the specs no longer have stay."},
+    {"diff",
+     "lockstep diff main/specs branch/specs\n"
+     "Exit code 0: all devices are as before; 2: some differ. Entries are compared, which is what a plan "
+     "would\n"
+     "write or verify: policies, suites and modes are none."},
+    {"topology",
+     "lockstep drift --twin examples/rail-pod -o json > drift.json\n"
+     "  lockstep topology examples/rail-pod -o svg --drift drift.json > fabric.svg"},
     {"schema", "lockstep schema Fabric > fabric.schema.json"},
     {"version", "lockstep version -o json"},
     {"completion", "source <(lockstep completion bash)"},
+    {"generate", "lockstep generate man-pages build/man"},
     {"twin", "lockstep twin up examples/rail-pod"},
     {"twin up",
      "lockstep twin up examples/rail-pod\n"
-     "On a twin that is up it makes what the specs have gained, takes away what they have lost, and touches\n"
-     "nothing else. --link-rate is remembered; given again it changes the twin's.\n"
-     "A twin belongs to its folder's path: where the folder is moved, copied or deleted, `lockstep twin "
-     "list`\n"
-     "still names the twin, and `lockstep twin down --name NAME` takes it down."},
+     "If the twin is running: adds new devices and cables, removes deleted ones, and leaves the rest alone.\n"
+     "--link-rate is remembered; given again, it changes the twin's.\n"
+     "A twin is identified by the path of the specs' folder; if you move, copy or delete the folder,\n"
+     "`lockstep twin list` still shows the twin, and `lockstep twin down --name NAME` removes it."},
     {"twin down", "lockstep twin down --name railpod4a1339"},
     {"twin list", "lockstep twin list -o json"},
     {"twin status", "lockstep twin status examples/rail-pod"},
@@ -73,6 +86,21 @@ constexpr std::array<Example, 30> kExamples{{
     {"host-policy init", "sudo lockstep host-policy init"},
     {"host-policy check", "lockstep host-policy check draft.yaml"},
     {"host-policy explain", "lockstep host-policy explain 'sysctl[kernel.core_pattern]'"},
+    {"ca", "lockstep ca init lab-ca --cluster rail-pod"},
+    {"ca init",
+     "lockstep ca init lab-ca --cluster rail-pod\n"
+     "Whoever has ca.key can be any device and any controller. In production, use certificates of your own "
+     "PKI\n"
+     "with the URI lockstep://CLUSTER/ROLE/NAME among their alternative names."},
+    {"ca issue",
+     "lockstep ca issue lab-ca --role device --name gpu1 --ip 10.0.0.1 --out gpu1\n"
+     "  lockstep ca issue lab-ca --role controller --name ctl --out controller\n"
+     "The default of 397 days leaves a month to spare beyond a yearly renewal. A renewed pair has a new "
+     "key;\n"
+     "the former certificate stays valid until it expires or is revoked."},
+    {"ca revoke", "lockstep ca revoke lab-ca lab-ca/gpu1.crt"},
+    {"ca crl", "lockstep ca crl lab-ca"},
+    {"ca show", "lockstep ca show gpu1/gpu1.crt"},
 }};
 
 const CLI::App* below(const CLI::App& app, const std::string& name) {
@@ -81,7 +109,7 @@ const CLI::App* below(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-// The command that the words name, as far as they name one; `path`: its name.
+// The command that the words refer to, as far as they match; `path`: its name.
 const CLI::App& named(const CLI::App& app, const std::vector<std::string>& words, std::string& path) {
   const CLI::App* at = &app;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -124,7 +152,7 @@ void end_options_of_exec(std::vector<std::string>& words) {
   }
 }
 
-// "--only=" has an empty value; CLI11 takes the next word for it.
+// "--only=" has an empty value; CLI11 would use the next word for it.
 void split_empty_values(std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     if (!words[i].starts_with("--") || !words[i].ends_with("=")) continue;
@@ -137,23 +165,35 @@ void split_empty_values(std::vector<std::string>& words) {
 }  // namespace
 
 const char* const kAbout =
-    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and proves by "
-    "measurement\n"
-    "that the result performs: specs -> plan -> apply -> verify -> measure -> keep or undo.";
+    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and measures that the\n"
+    "result performs: specs -> plan -> apply -> verify -> measure -> keep or roll back.";
 const char* const kFooter =
     "Try it, as root, on one machine:\n"
     "  lockstep twin up examples/rail-pod          a live copy: network namespaces and real FRR\n"
     "  lockstep plan --twin examples/rail-pod      what would be done, in order, with its disruption\n"
-    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it;\n"
-    "                                              --approve lifts the holds that the plan names\n"
+    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or roll it back;\n"
+    "                                              --approve approves the holds that the plan shows\n"
     "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
     "  lockstep twin down examples/rail-pod\n"
-    "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs "
-    "hold;\n"
-    "2 drift, pending changes, a failed SLO, steps of a plan file that are refused, or declined at the\n"
-    "prompt; 3 some devices could not be observed, and nothing seen differs, or no benchmark could tell\n"
-    "whether an SLO holds; 1 error, a step that the host's policy refuses, an apply that would go without\n"
-    "unreachable devices, or interrupted.";
+    "`lockstep COMMAND --help` has an example of each.\n"
+    "\n"
+    "Exit codes:\n"
+    "  0  in sync; nothing to do; specs are equal; done; all SLOs hold\n"
+    "  2  drift; pending changes; specs differ; rolled back; needs approval; declined at the prompt;\n"
+    "     steps of a plan file are refused; an SLO fails\n"
+    "  3  some devices could not be observed, and nothing observed differs; done in part (--partial);\n"
+    "     not validated; no benchmark could tell\n"
+    "  1  error; a step that the host policy refuses; a device is unreachable and --partial is missing;\n"
+    "     interrupted";
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  std::vector<const CLI::App*> out;
+  for (const CLI::App* const command : app.get_subcommands(nullptr))
+    if (!command->get_group().empty()) out.push_back(command);
+  return out;
+}
+
+void hide(CLI::App& command) { command.group(""); }  // CLI11 lists no command without a group
 
 std::vector<std::string> command_words(int argc, const char* const* argv) {
   std::vector<std::string> words(argv, argv + argc);
@@ -170,13 +210,12 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   const CLI::App* at = &app;
   std::string path;
   for (std::size_t i = 1; i < words.size() && !words[i].starts_with("-"); ++i) {
-    const auto commands = at->get_subcommands(nullptr);
-    if (commands.empty()) return "";
+    if (at->get_subcommands(nullptr).empty()) return "";
     const CLI::App* const next = below(*at, words[i]);
     if (next == nullptr) {
       std::string all;
       std::vector<std::string_view> names;
-      for (const CLI::App* const command : commands) {
+      for (const CLI::App* const command : commands_of(*at)) {
         all += (all.empty() ? "" : ", ") + path + command->get_name();
         names.push_back(command->get_name());
       }
@@ -195,7 +234,16 @@ std::string mistake_of(const CLI::App& app, const std::vector<std::string>& word
                        const CLI::ParseError& error) {
   std::string path;
   const CLI::App& command = named(app, words, path);
-  return error.what() + option_meant(command, words) + " (`lockstep" + path + " --help` tells what it takes)";
+  return error.what() + option_meant(command, words) + " (`lockstep" + path + " --help` shows what it takes)";
+}
+
+void refuse_empty_values(CLI::App& app) {
+  const auto refuse = [](std::string& value) -> std::string {
+    return value.empty() ? "the value is empty; leave it out where none is meant" : "";
+  };
+  for (CLI::Option* const option : app.get_options())
+    if (option->get_name() != kCommandOfExec) option->check(CLI::Validator(refuse, ""));
+  for (CLI::App* const command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
 }
 
 void give_examples(CLI::App& app) {
@@ -208,6 +256,23 @@ void give_examples(CLI::App& app) {
     }
     command->footer("Example:\n  " + std::string(one.text));
   }
+}
+
+OutputFormat wanted_output(const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string_view word = words[i];
+    if ((word == "-o" || word == "--output") && i + 1 < words.size())
+      word = words[i + 1];
+    else if (word.starts_with("--output="))
+      word.remove_prefix(std::string_view("--output=").size());
+    else if (word.starts_with("-o"))
+      word.remove_prefix(std::string_view("-o").size());
+    else
+      continue;
+    if (word == "json") return OutputFormat::json;
+    if (word == "yaml") return OutputFormat::yaml;
+  }
+  return OutputFormat::text;
 }
 
 }  // namespace lockstep

@@ -1,8 +1,9 @@
-// The subcommands: what each takes, and the function that runs it and returns the exit code. command_line.cpp
-// fills the options; one .cpp a subcommand holds the body.
+// The subcommands: the options of each, and the function that runs it and returns the exit code.
+// command_line.cpp fills the options; each subcommand is implemented in its own .cpp.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct PlanOptions {
   ClusterSource source;
   std::string out;   // file to write the plan to
   std::string only;  // devices, a hostlist
-  std::string sign;  // key by which the file is signed; empty: it is not
+  std::string sign;  // key that signs the file; empty: not signed
+  bool details = false;
 };
 int run_plan(const PlanOptions& options, const Console& console);
 
@@ -32,10 +34,11 @@ struct ApplyCommandOptions {
   bool no_measure = false;
   bool strict = false;
   bool confirm_deletion = false;
-  bool partial = false;  // although some devices could not be observed
+  bool partial = false;  // apply even if some devices could not be observed
   std::string approve;   // kinds of holds (approved.hpp)
   std::string only;
-  std::string allowed_signers;  // of whom one must have signed the plan file; empty: nobody need have
+  std::optional<std::uint64_t> undone{};  // a change to roll back, instead of converging
+  std::string allowed_signers;  // who may have signed the plan file; empty: no signature is required
 };
 int run_apply(const ApplyCommandOptions& options, const Console& console);
 
@@ -45,6 +48,7 @@ struct DriftOptions {
   std::optional<DriftFormat> format;
   std::string only;
   bool unmanaged = false;
+  bool details = false;
 };
 int run_drift(const DriftOptions& options, const Console& console);
 
@@ -61,6 +65,7 @@ struct BenchOptions {
   bool strict = false;
   bool accept = false;  // make the result the new baseline when all SLOs hold
   std::string compare;  // a recorded run; empty: none
+  std::string report;   // HTML file to write; empty: none
 };
 int run_bench(const BenchOptions& options, const Console& console);
 
@@ -76,21 +81,41 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options, const Console& console);
 
+enum class RenderFormat : std::uint8_t { native };
+struct RenderOptions {
+  ClusterSource source;
+  std::vector<std::string> words;    // [SPECS] DEVICE; for all devices: [SPECS]
+  std::optional<RenderFormat> form;  // none: as -o says
+  bool all = false;
+  std::string out;  // for all devices: the folder that gets one file per device
+};
+int run_render(const RenderOptions& options, const Console& console);
+
+struct DiffOptions {
+  std::string was;  // folder or file of specs
+  std::string now;
+  std::size_t max_entries = kEntriesDefault;
+};
+int run_diff(const DiffOptions& options, const Console& console);
+
 enum class PictureFormat : std::uint8_t { text, dot, svg };
 struct TopologyOptions {
   ClusterSource source;
   PictureFormat format = PictureFormat::text;
+  std::string drift;  // file with `drift -o json`, shown in an SVG; empty: none
+  std::string bench;  // file with `bench -o json`, the same
 };
 int run_topology(const TopologyOptions& options, const Console& console);
 
 struct TwinUpOptions {
   ClusterSource source;
   bool no_lldp = false;
+  bool agents = false;
 };
 struct TwinDownOptions {
   ClusterSource source;
   bool force = false;
-  std::string name{};  // as `twin list` has it; then no specs are read
+  std::string name{};  // as shown by `twin list`; then no specs are read
 };
 struct TwinBreakOptions {
   std::string specs = ".";
@@ -134,11 +159,40 @@ int run_state_backup(const StateFileOptions& options, const Console& console);
 int run_state_adopt(const ClusterSource& source, const Console& console);
 int run_state_restore(const StateFileOptions& options, const Console& console);
 
+enum class PeerRole : std::uint8_t;  // drivers/agent/identity.hpp
+struct CaIssueOptions {
+  std::string folder;  // of the authority
+  PeerRole role{};
+  std::string name;
+  std::vector<std::string> dns;
+  std::vector<std::string> addresses;
+  std::int64_t days = 0;
+  std::string out;  // folder; empty: the authority's
+  bool renew = false;
+};
+struct CaRevokeOptions {
+  std::string folder;
+  std::vector<std::string> files;
+};
+int run_ca_init(const std::string& folder, const std::string& cluster, const Console& console);
+int run_ca_issue(const CaIssueOptions& options, const Console& console);
+int run_ca_revoke(const CaRevokeOptions& options, const Console& console);
+int run_ca_crl(const std::string& folder, const Console& console);
+int run_ca_show(const std::string& file, const Console& console);
+
 int run_host_policy_init(const Console& console);
 int run_host_policy_check(const std::string& named, const Console& console);      // empty: this machine's own
-int run_host_policy_explain(const std::string& setting, const Console& console);  // empty: all of it
+int run_host_policy_explain(const std::string& setting, const Console& console);  // empty: all settings
 
 int run_schema(const std::string& kind, const Console& console);
+int run_schema_list(const Console& console);
+// `examples`: specs without errors.
+int run_generate_spec_reference(const std::vector<std::string>& examples, const Console& console);
+// `folders`: each entry is named by the code that it produces ("LS1002.yaml", "LS105-mtu-bad").
+int run_generate_troubleshooting(const std::vector<std::string>& folders, const Console& console);
+// `pages`: by file name.
+int run_generate_man_pages(const std::map<std::string, std::string>& pages, const std::string& folder,
+                           const Console& console);
 int run_version(const Console& console);
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #include "reconciler/cli/completion.hpp"
 
+#include "reconciler/cli/command_words.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -37,13 +39,23 @@ std::string bash_values(const std::vector<CompletionCommand>& commands) {
   return out + "  esac\n";
 }
 
-// Both shells complete file names where no option is being typed, since most arguments are folders of specs.
+// "twin|state|ca": the commands with subcommands, as a pattern of case.
+std::string joined_groups(const std::vector<CompletionCommand>& commands) {
+  std::string out;
+  for (const CompletionCommand& command : commands)
+    if (!command.subcommands.empty()) out += (out.empty() ? "" : "|") + command.name;
+  return out;
+}
+
+// Both shells complete file names unless an option is being typed, since most arguments are folders of specs.
 std::string bash(const std::vector<CompletionCommand>& commands) {
   std::string out =
       "# lockstep completion for bash: source <(lockstep completion bash)\n"
       "_lockstep() {\n"
       "  local now=${COMP_WORDS[COMP_CWORD]} command=\"${COMP_WORDS[1]}\" words\n"
-      "  [ \"$command\" = twin ] && [ \"$COMP_CWORD\" -gt 2 ] && command=\"twin ${COMP_WORDS[2]}\"\n"
+      "  case \"$command\" in " +
+      joined_groups(commands) +
+      ") [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;; esac\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then command=; fi\n"
       "  case \"$command\" in\n";
   std::string top;
@@ -94,7 +106,33 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
   return out;
 }
 
+void collect(const CLI::App& app, const std::string& prefix, const OptionWords& values,
+             std::vector<CompletionCommand>& out) {
+  for (const CLI::App* const command : commands_of(app)) {
+    CompletionCommand one{prefix + command->get_name(), command->get_description(), {}, {}};
+    for (const CLI::Option* const option : command->get_options()) {
+      const auto found = values.find(option);
+      const auto few = found == values.end() ? std::vector<std::string>{} : found->second;
+      for (const std::string& name : option->get_lnames())
+        one.options.push_back({"--" + name, option->get_description(), few});
+      for (const std::string& name : option->get_snames())
+        one.options.push_back({"-" + name, option->get_description(), few});
+      if (option->get_positional()) one.arguments.insert(one.arguments.end(), few.begin(), few.end());
+    }
+    for (const CLI::App* const below : commands_of(*command))
+      one.subcommands.push_back({below->get_name(), below->get_description()});
+    out.push_back(std::move(one));
+    collect(*command, prefix + command->get_name() + " ", values, out);
+  }
+}
+
 }  // namespace
+
+std::vector<CompletionCommand> completion_commands(const CLI::App& app, const OptionWords& values) {
+  std::vector<CompletionCommand> out;
+  collect(app, "", values, out);
+  return out;
+}
 
 Result<std::string> completion_script(std::string_view shell,
                                       const std::vector<CompletionCommand>& commands) {

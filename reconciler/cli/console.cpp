@@ -1,16 +1,19 @@
 #include "reconciler/cli/console.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "drivers/posix/wait.hpp"
 #include "reconciler/report/escape.hpp"
+#include "reconciler/store/utc_text.hpp"
 #include "specs/language/excerpt.hpp"
 #include "specs/model/printable.hpp"
 
@@ -22,7 +25,7 @@ void write_error(const std::string& text) {
   std::fwrite(safe.data(), 1, safe.size(), stderr);
 }
 
-// Over the line that stands there: "\r\x1b[K" goes to its beginning and clears it (ECMA-48, 8.3.41).
+// Overwrites the current line: "\r\x1b[K" goes to its beginning and clears it (ECMA-48, 8.3.41).
 void write_progress(std::string_view line) {
   const std::string text = "\r\x1b[K" + report_text(line);
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -45,8 +48,17 @@ int Console::end(int code) const {
   return kExitError;
 }
 
+nlohmann::json Console::whole(nlohmann::json document) const {
+  if (!document.contains("kind")) return document;  // a JSON Schema
+  document["apiVersion"] = "lockstep.dev/v1alpha1";
+  document["schemaVersion"] = kDocumentSchema;
+  document["time"] = utc_text(std::chrono::system_clock::now());
+  return document;
+}
+
 void Console::print_document(const nlohmann::json& document) const {
-  print_format(output == OutputFormat::yaml ? yaml_text(document) : json_text(document, 2));
+  const nlohmann::json printed = whole(document);
+  print_format(output == OutputFormat::yaml ? yaml_text(printed) : json_text(printed, 2));
 }
 
 Result<bool> Console::ask(const std::string& question) const {
@@ -58,7 +70,7 @@ Result<bool> Console::ask(const std::string& question) const {
       return Error{ErrorKind::cancelled, "interrupted at the question"};
     return wrap("can't wait for the answer", std::move(answered.error()));
   }
-  // A terminal hands a whole line over (termios(3), canonical mode), or nothing at its end.
+  // A terminal delivers a whole line (termios(3), canonical mode), or nothing at its end.
   std::array<char, 256> room{};
   const ssize_t got = ::read(STDIN_FILENO, room.data(), room.size());
   if (got < 0)
@@ -95,7 +107,7 @@ int Console::fail(const Error& error) const {
 
 std::optional<int> Console::interrupted() const {
   if (!stop.stop_requested()) return std::nullopt;
-  return fail(Error{ErrorKind::cancelled, "interrupted while observing: what was read so far tells nothing"});
+  return fail(Error{ErrorKind::cancelled, "interrupted while observing: what was read so far is discarded"});
 }
 
 int Console::fail_usage(const std::string& mistake) const { return fail_as("usage", mistake); }
@@ -119,6 +131,14 @@ void Console::warn(const Sources& sources, const Diagnostics& diagnostics) const
   if (!is_text() || diagnostics.empty()) return;
   const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);
   write_error(text);
+}
+
+void hold_standard_descriptors() {
+  for (const int descriptor : {0, 1, 2}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // open() uses the lowest free descriptor (open(2)), which is this one; without /dev/null it stays closed.
+    [[maybe_unused]] const int held = open("/dev/null", descriptor == 1 ? O_RDONLY : O_WRONLY);
+  }
 }
 
 }  // namespace lockstep

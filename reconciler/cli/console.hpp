@@ -2,8 +2,9 @@
 // error and only on a terminal, errors to standard error (with -o json or yaml: as an Error object on
 // standard output).
 //
-// All of it goes through report_text (reconciler/report/escape.hpp): whatever a report forgot, no control
-// character but our own colours reaches a terminal, and no line of ours is a command to a workflow runner.
+// All output passes through report_text (reconciler/report/escape.hpp): even if a report fails to escape a
+// text, no control character except lockstep's own colours gets to a terminal, and no line of output is a
+// command to a workflow runner.
 #pragma once
 
 #include <cerrno>
@@ -27,11 +28,15 @@ inline constexpr int kExitInSync = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitDifferent = 2;
 inline constexpr int kExitIncomplete = 3;
-// Of an observation of the cluster. What differs outranks what could not be read: a script that heals has
-// something to do.
+// For an observation of the cluster. A difference takes precedence over an incomplete observation, so that a
+// script that remedies differences acts on it.
 constexpr int exit_code_of(bool differs, bool whole) {
   return differs ? kExitDifferent : whole ? kExitInSync : kExitIncomplete;
 }
+
+// Version of the documents that commands print (docs/schemas): it increases when a field is removed or
+// changes its meaning.
+inline constexpr int kDocumentSchema = 1;
 
 class Console {
  public:
@@ -39,40 +44,42 @@ class Console {
 
   OutputFormat output = OutputFormat::text;
   std::stop_token stop;  // requested by Ctrl-C or SIGTERM
-  int stop_fd = -1;      // readable from then on
+  int stop_fd = -1;      // readable once a stop is requested
 
   const Terminal& out() const { return out_; }
   const Terminal& progress() const { return progress_; }
   bool is_text() const { return output == OutputFormat::text; }
 
   void print(std::string_view text) const;
-  // What another program reads, and whose own function has escaped it (reconciler/report/escape.hpp): as it
-  // is.
+  // Prints text for another program unchanged: its own function has already escaped it
+  // (reconciler/report/escape.hpp).
   void print_format(std::string_view text) const;
-  // One JSON document, as JSON or as YAML.
+  // Adds what every document has: its API and schema versions, and its creation time (UTC).
+  nlohmann::json whole(nlohmann::json document) const;
+  // One JSON document, whole, as JSON or as YAML.
   void print_document(const nlohmann::json& document) const;
-  // Whether a person at the terminal (standard input) says y or yes; cancelled: the stop came first. Any
-  // other error: nobody's answer can be had.
+  // Whether the user at the terminal (standard input) answers y or yes; cancelled: a stop was requested
+  // first. Any other error: no answer can be read.
   Result<bool> ask(const std::string& question) const;
-  // A line that stays (a step done) and one that is overwritten by the next (a step under way).
+  // A line that stays (a finished step), and one that the next line overwrites (a step in progress).
   void say(std::string_view line) const;
   void say_passing(std::string_view line) const;
 
-  // The exit code of a command that ends with `code`: kExitError, and why on standard error, if something
-  // that was printed could not be written (a full disk, a reader that is gone: a cut report must not pass).
+  // The exit code of a command that ends with `code`: kExitError, with the reason on standard error, if some
+  // output could not be written (a full disk, a closed pipe), because truncated output must not look like
+  // success.
   int end(int code) const;
-  // Whoever read the output has closed it (`| head`): what is printed from here on reaches nobody.
+  // The reader has closed the output (`| head`): further output is discarded.
   bool reader_is_gone() const { return write_error_ == EPIPE; }
 
-  // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
+  // Prints the error and returns kExitError (kExitIncomplete is up to the caller).
   int fail(const Error& error) const;
   int fail(const Sources& sources, const Diagnostics& diagnostics) const;
-  // Ctrl-C came while the cluster was observed: nothing is concluded from the part that was read. None: it
-  // did not.
+  // Ctrl-C came during the observation: no conclusion is drawn from the part that was read. None: it did not.
   std::optional<int> interrupted() const;
-  // The command line itself is wrong: its code is "usage".
+  // The command line is invalid: the error's code is "usage".
   int fail_usage(const std::string& mistake) const;
-  // How to go on after an error; to standard error, and as text only.
+  // Advice after an error; to standard error, as text only.
   void note(std::string_view line) const;
   // Warnings: to standard error, as text only.
   void warn(const Sources& sources, const Diagnostics& diagnostics) const;
@@ -85,5 +92,9 @@ class Console {
   bool shows_progress_;
   mutable int write_error_ = 0;  // errno of the first write to standard output that failed
 };
+
+// A closed descriptor 0, 1 or 2 (`>&-`) would be reused for the next opened file, and output would go into
+// that file. Replaces each by one that can be neither written nor read.
+void hold_standard_descriptors();
 
 }  // namespace lockstep

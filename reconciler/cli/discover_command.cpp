@@ -4,7 +4,7 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/program_drivers.hpp"
+#include "reconciler/local/local_drivers.hpp"
 #include "reconciler/report/discovery.hpp"
 #include "reconciler/session/cluster_twin.hpp"
 
@@ -29,14 +29,15 @@ Result<std::vector<DiscoveredDevice>> discover_all(const Console& console,
                                                    const std::optional<OpenedCluster>& cluster) {
   std::vector<DiscoveredDevice> all;
   if (!cluster) {
-    TRY(DiscoveredHost host, discover_here(discovery_call(console)));
+    TRY(DiscoveredHost host, discover_local(std::nullopt, discovery_call(console)));
     all.push_back({host_name(), "host", std::move(host)});
     return all;
   }
   for (const TopologyDevice& device : cluster->compiled.topology.devices) {
-    Result<DiscoveredHost> host = discover_in_twin(cluster->id, device.name, discovery_call(console));
+    Result<DiscoveredHost> host = discover_local(
+        LocalDevice{device.name, cluster->name, LocalDevice::InTwin{cluster->id}}, discovery_call(console));
     if (!host) return wrap(device.name, std::move(host.error()));
-    // GPUs and RDMA devices are this machine's, and none of a namespace's.
+    // GPUs and RDMA devices belong to this machine, not to a namespace.
     all.push_back({device.name, std::string(to_string(device.role)), *std::move(host)});
   }
   return all;
@@ -61,7 +62,7 @@ int run_discover(const DiscoverOptions& options, const Console& console) {
   else if (console.is_text())
     console.print(discovery_text(*all, console.out()));
   else
-    console.print_document(discovery_json(*all));
+    console.print_document(cluster ? of_cluster(*cluster, discovery_json(*all)) : discovery_json(*all));
   return kExitInSync;
 }
 

@@ -1,4 +1,4 @@
-// `lockstep history` and `lockstep show`: what was done, and what was measured of it.
+// `lockstep history` and `lockstep show`: past changes, and their measurements.
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
@@ -19,7 +19,7 @@ int run_history(const HistoryOptions& options, const Console& console) {
   if (console.is_text())
     console.print(history_text(cluster->title(), *history, console.out()));
   else
-    console.print_document(history_json(cluster->name, cluster->twin, *history));
+    console.print_document(of_cluster(*cluster, history_json(cluster->name, cluster->twin, *history)));
   return kExitInSync;
 }
 
@@ -31,7 +31,7 @@ int run_show(const ShowOptions& options, const Console& console) {
   if (console.is_text())
     console.print(change_text(cluster->title(), *change, console.out()));
   else
-    console.print_document(change_json(cluster->name, cluster->twin, *change));
+    console.print_document(of_cluster(*cluster, change_json(cluster->name, cluster->twin, *change)));
   return kExitInSync;
 }
 

@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-constexpr mode_t kFolderMode = 0755;  // anybody may read what specs may do
+constexpr mode_t kFolderMode = 0755;  // every user may read what specs may do
 constexpr mode_t kFileMode = 0644;
 
 Result<Done> write_first(const std::string& file) {
@@ -41,7 +41,7 @@ int run_host_policy_init(const Console& console) {
   return kExitInSync;
 }
 
-// A file that is named may be a draft, of anybody's; the machine's own must be root's alone as well.
+// A file given by name may be anyone's draft; the machine's own policy must also be writable by root only.
 int run_host_policy_check(const std::string& named, const Console& console) {
   const std::string file = named.empty() ? kHostPolicyFile : named;
   Sources sources;

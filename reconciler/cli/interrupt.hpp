@@ -1,7 +1,8 @@
-// Ctrl-C and SIGTERM as a stop token and a pollable descriptor: the first asks the command to end in good
-// order, a second one ends the process at once (exit code 128 + signal, as shells have it).
+// Ctrl-C and SIGTERM as a stop token and a pollable descriptor: the first signal asks the command to end in
+// order, a second one ends the process at once (exit code 128 + signal, as in shells).
 //
-// Make it before any other thread: it blocks the two signals in the calling thread, and threads inherit that.
+// Construct it before any other thread: it blocks the two signals in the calling thread, and threads inherit
+// that.
 #pragma once
 
 #include <stop_token>

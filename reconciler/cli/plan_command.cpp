@@ -35,7 +35,8 @@ int run_plan(const PlanOptions& options, const Console& console) {
   report.unjudged = *std::move(open);
   report.whole = tell_not_observed(session.not_observed(report.states), console) == kExitInSync;
   report.left = left_behind(session.fleet(), report.states, session.written());
-  report.unmended = session.unmended(report.states, report.plan);
+  report.differences = session.differences(report.states);
+  report.unmended = ClusterSession::unmended(report.differences, report.plan);
   report.apply_refused = session.why_apply_refused();
   if (!report.plan.empty() || !report.unjudged.left.empty()) {
     Result<Deletion> deletion = session.deletion_by(report.plan);
@@ -45,10 +46,11 @@ int run_plan(const PlanOptions& options, const Console& console) {
   }
   report.partial = session.why_partial(report.states);
   report.in_maintenance = session.in_maintenance();
+  if (options.details) report.detail = Detail::every_change;
   if (console.is_text())
     console.print(plan_report_text(report, console.out()));
   else
-    console.print_document(plan_report_json(report));
+    console.print_document(of_cluster(session.cluster(), plan_report_json(report)));
   const bool differs = session.changes_any_in_service(report.plan) || !report.unjudged.under_way.empty() ||
                        report.unjudged.to_judge();
   const bool refused = report.plan.refused_by_host() || !report.apply_refused.empty();

@@ -1,9 +1,10 @@
-// `lockstep state`: what is stored of a cluster, a backup of it, and the way back.
+// `lockstep state`: the stored state of a cluster, backup and restore.
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/program_drivers.hpp"
+#include "reconciler/local/local_drivers.hpp"
 #include "reconciler/report/state_report.hpp"
 #include "reconciler/session/identity.hpp"
 #include "reconciler/store/backup.hpp"
@@ -18,7 +19,7 @@ int run_state_show(const ClusterSource& source, const Console& console) {
   if (console.is_text())
     console.print(state_text(*cluster, *state, console.out()));
   else
-    console.print_document(state_json(*cluster, *state));
+    console.print_document(of_cluster(*cluster, state_json(*cluster, *state)));
   return kExitInSync;
 }
 
@@ -31,7 +32,7 @@ int run_state_backup(const StateFileOptions& options, const Console& console) {
   if (console.is_text())
     console.print(backup_text(*cluster, *backup));
   else
-    console.print_document(backup_json(*cluster, *backup));
+    console.print_document(of_cluster(*cluster, backup_json(*cluster, *backup)));
   return kExitInSync;
 }
 
@@ -44,7 +45,7 @@ int run_state_restore(const StateFileOptions& options, const Console& console) {
   if (console.is_text())
     console.print(restored_text(*cluster, options.file, *restored));
   else
-    console.print_document(restored_json(*cluster, options.file, *restored));
+    console.print_document(of_cluster(*cluster, restored_json(*cluster, options.file, *restored)));
   return kExitInSync;
 }
 
@@ -61,7 +62,7 @@ int run_state_adopt(const ClusterSource& source, const Console& console) {
   if (console.is_text())
     console.print(adopted_text(*cluster, *adopted));
   else
-    console.print_document(adopted_json(*cluster, *adopted));
+    console.print_document(of_cluster(*cluster, adopted_json(*cluster, *adopted)));
   return kExitInSync;
 }
 

@@ -10,14 +10,14 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kShownDifferences = 8;  // a choice: a screen has room for the daemons too
+constexpr std::size_t kShownDifferences = 8;  // chosen: leaves room on a screen for the daemons
 
 std::optional<OpenedCluster> open_twin(ClusterSource source, const Console& console) {
   source.twin = true;
   return open_cluster(source, console);
 }
 
-// Of a twin that runs and is to be changed; none: nothing of it is.
+// Locks a running twin that will be changed; none: nothing changes.
 Result<std::vector<FileLock>> lock_to_change(const OpenedCluster& cluster, const TwinRecord& asked) {
   const Result<TwinReport> running = examine(cluster.id);
   const bool changes = running && running->alive &&
@@ -44,12 +44,18 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
   if (Result<Done> any = has_devices(*cluster); !any) return console.fail(any.error());
   TwinOptions twin;
   twin.lldp = !options.no_lldp;
+  twin.agents = options.agents;
   twin.name = cluster->name;
   twin.folder = cluster->folder;
   twin.link_rate = cluster->link_rate;
   const TwinLayout layout = layout_of(*cluster);
-  const auto locks =
-      lock_to_change(*cluster, {layout, twin.lldp, twin.frr_profile, twin.name, twin.folder, twin.link_rate});
+  const auto locks = lock_to_change(*cluster, {.layout = layout,
+                                               .lldp = twin.lldp,
+                                               .agents = twin.agents,
+                                               .frr_profile = twin.frr_profile,
+                                               .name = twin.name,
+                                               .folder = twin.folder,
+                                               .link_rate = twin.link_rate});
   if (!locks) return console.fail(locks.error());
   const Result<TwinHandle> handle = up(
       layout, twin, [&console](const TwinProgress& at) { console.say_passing(twin_progress_line(at)); },
@@ -59,7 +65,7 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
   if (console.is_text())
     console.print(twin_up_text(*cluster, *handle));
   else
-    console.print_document(twin_up_json(*cluster, *handle));
+    console.print_document(of_cluster(*cluster, twin_up_json(*cluster, *handle)));
   return kExitInSync;
 }
 
@@ -77,7 +83,7 @@ int run_twin_status(const ClusterSource& source, const Console& console) {
   if (console.is_text())
     console.print(twin_status_text(*cluster, *report, other, console.out()));
   else
-    console.print_document(twin_status_json(*cluster, *report, other));
+    console.print_document(of_cluster(*cluster, twin_status_json(*cluster, *report, other)));
   return report->sound() && other.empty() ? kExitInSync : kExitDifferent;
 }
 
@@ -95,7 +101,7 @@ int run_twin_break(const TwinBreakOptions& options, const Console& console) {
   if (!cluster) return kExitError;
   Call call;
   call.deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is a fault, not an end
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is reported as a fault
   call.stop = console.stop;
   call.wake_fd = console.stop_fd;
   const Result<std::vector<std::string>> done =
@@ -104,7 +110,7 @@ int run_twin_break(const TwinBreakOptions& options, const Console& console) {
   if (console.is_text()) {
     for (const std::string& line : *done) console.print(printable(line) + "\n");
   } else {
-    console.print_document(twin_broken_json(*cluster, options.fault, *done));
+    console.print_document(of_cluster(*cluster, twin_broken_json(*cluster, options.fault, *done)));
   }
   return kExitInSync;
 }

@@ -1,4 +1,4 @@
-// `lockstep twin list` and `lockstep twin down`: what runs on this machine, whatever has become of its specs.
+// `lockstep twin list` and `lockstep twin down`: for all twins on this machine, even if their specs are gone.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,13 +26,13 @@ Result<std::vector<TwinHere>> twins_here() {
   for (const std::string& id : clusters) {
     out.push_back({id, examine(id)});
     Result<TwinReport>& report = out.back().report;
-    // Of a twin whose supervisor has died only its file is left to say whose it was.
+    // If a twin's supervisor has died, only its record still identifies it.
     if (report && !report->alive) report->record = recorded_twin(id).value_or(TwinRecord{});
   }
   return out;
 }
 
-// The twins that somebody may mean whose folder has none: of a cluster of that name, or from that folder.
+// Similar twins, if the folder has none: of a cluster with that name, or from that folder.
 std::string others_like(const OpenedCluster& cluster) {
   std::string out;
   const Result<std::vector<TwinHere>> twins = twins_here();
@@ -46,7 +46,7 @@ std::string others_like(const OpenedCluster& cluster) {
   return out.empty() ? "" : out + kHowWithoutSpecs + "\n";
 }
 
-// `name`: for people. The cluster: null where no specs were read.
+// `name`: for display. The cluster: null if no specs were read.
 int take_down(const std::string& id, const std::string& name, const OpenedCluster* cluster, bool force,
               const Console& console) {
   if (geteuid() != 0)
@@ -61,7 +61,7 @@ int take_down(const std::string& id, const std::string& name, const OpenedCluste
     return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
   const Result<TwinGone> gone = down(id);
   if (!gone) return console.fail(gone.error());
-  std::error_code ignored;  // the store of a twin dies with it; that there is none is as well
+  std::error_code ignored;  // the store of a twin is deleted with it, and may be missing
   if (own) std::filesystem::remove_all(directory, ignored);
   const bool was_there = gone->was_up || !gone->cleaned.empty();
   if (!was_there && cluster == nullptr)
@@ -92,7 +92,7 @@ int run_twin_down(const TwinDownOptions& options, const Console& console) {
   if (!options.name.empty()) return take_down(options.name, options.name, nullptr, options.force, console);
   ClusterSource source = options.source;
   source.twin = true;
-  source.renumber = true;  // of no matter here: a store that can't be read goes with the twin
+  source.renumber = true;  // irrelevant here: an unreadable store is deleted with the twin
   const std::optional<OpenedCluster> cluster = open_cluster(source, console);
   if (!cluster) {
     if (console.is_text()) console.note(kHowWithoutSpecs);

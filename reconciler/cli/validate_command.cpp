@@ -12,7 +12,7 @@ int run_validate(const ValidateOptions& options, const Console& console) {
   if (console.is_text())
     console.print(validation_text(*opened));
   else
-    console.print_document(validation_json(*opened));
+    console.print_document(of_cluster(*opened, validation_json(*opened)));
   return kExitInSync;
 }
 

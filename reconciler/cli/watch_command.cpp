@@ -2,34 +2,78 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/problems.hpp"
 #include "reconciler/report/watch_report.hpp"
 #include "reconciler/session/specs_follower.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
-void print_event(const WatchEvent& event, const Console& console) {
-  if (console.is_text())
-    console.print(watch_event_text(event, console.out()));
-  else
-    console.print_format(watch_event_json(event));
+WallTime now() { return WallTime::clock::now(); }
+
+void print_at_once(const std::string& text, const Console& console) {
+  if (!text.empty()) console.print(clock_text(now(), console.out()) + text);
 }
 
-void print_healing(const Healing& healing, const Console& console) {
-  if (healing.no_plan)
-    console.fail(*healing.no_plan);
-  else if (console.is_text())
-    console.print(healing_text(healing));
+void print_event(const WatchEvent& event, const Console& console) {
+  if (console.is_text())
+    print_at_once(watch_event_text(event, console.out()), console);
+  else
+    console.print_format(watch_event_json(event, now()));
 }
+
+// Prints problems that explain other differences, each once while it lasts.
+class ProblemPrinter {
+ public:
+  void operator()(const DriftReport& report, const Console& console) {
+    std::set<std::string> shown;
+    for (const ProblemLine& line : problem_lines(report)) {
+      if (line.explains + line.unread == 0) continue;
+      std::string key = fold_hostlist(line.devices) + ": " + line.what;
+      if (!last_.contains(key)) {
+        if (console.is_text())
+          print_at_once(watch_problem_text(line, console.out()), console);
+        else
+          console.print_format(watch_problem_json(line, now()));
+      }
+      shown.insert(std::move(key));
+    }
+    last_ = std::move(shown);
+  }
+
+ private:
+  std::set<std::string> last_;
+};
+
+// A repair that is held repeatedly, for the same reason, is reported once.
+class HealingPrinter {
+ public:
+  void operator()(const Healing& healing, const Console& console) {
+    if (healing.no_plan) return void(console.fail(*healing.no_plan));
+    std::string text = healing_text(healing);
+    const bool again = healing.report.count(StepState::done) == 0 && text == last_;
+    last_ = std::move(text);
+    if (again) return;
+    if (console.is_text())
+      print_at_once(last_, console);
+    else
+      console.print_format(healing_json(healing, now()));
+  }
+
+ private:
+  std::string last_;
+};
 
 void print_standing_back(const std::vector<std::string>& devices, const Console& console) {
   if (console.is_text())
-    console.print(stands_back_text(devices));
+    print_at_once(stands_back_text(devices), console);
   else
     console.print_format(stands_back_json(devices));
 }
@@ -41,7 +85,7 @@ bool are_same(const OpenedCluster& a, const OpenedCluster& b) {
              [](const SourceFile& x, const SourceFile& y) { return x.name == y.name && x.text == y.text; });
 }
 
-// `lockstep watch`: one session after the other, as the specs are edited.
+// `lockstep watch`: one session after another, as the specs are edited.
 class WatchRun {
  public:
   WatchRun(const WatchOptions& options, const Console& console) : options_(options), console_(console) {}
@@ -60,11 +104,11 @@ class WatchRun {
   const WatchOptions& options_;
   const Console& console_;
   std::stop_source ends_;
-  std::string seen_;  // of the specs in force, before they were loaded
+  std::string seen_;  // state of the specs in force, before they were loaded
   std::unique_ptr<CommandSession> session_;
   std::unique_ptr<CommandSession> next_;
-  std::optional<OpenedCluster> refused_;  // specs with errors, which were reported
-  // Specs that could not be opened, and when they are tried again.
+  std::optional<OpenedCluster> refused_;  // specs with errors that were already reported
+  // Specs that could not be opened, and the time of the next attempt.
   struct Postponed {
     std::string seen;
     Time next;
@@ -84,8 +128,8 @@ void WatchRun::print_head() const {
 
 WatchRequest WatchRun::request() {
   const std::vector<std::string>& specs = options_.source.specs;
-  const auto printed = [this](const auto& print) {
-    return [this, print](const auto& what) {
+  const auto printed = [this](auto print) {
+    return [this, print](const auto& what) mutable {
       print(what, console_);
       end_without_reader();
     };
@@ -94,7 +138,8 @@ WatchRequest WatchRun::request() {
                        .author = "lockstep watch",
                        .converge = options_.converge,
                        .event = printed(print_event),
-                       .healed = printed(print_healing),
+                       .healed = printed(HealingPrinter()),
+                       .problems = printed(ProblemPrinter()),
                        .stands_back = printed(print_standing_back),
                        .specs = specs,
                        .specs_seen = seen_,
@@ -104,7 +149,7 @@ WatchRequest WatchRun::request() {
   return request;
 }
 
-// `taken`: a session over what is there now is ready. Else the specs that were loaded last stay in force.
+// `taken`: a session with the current specs is ready. Else the specs loaded last stay in force.
 EditedSpecs WatchRun::load_again(const std::string& seen) {
   if (postponed_ && postponed_->seen == seen && (*session_)->executor().now() < postponed_->next)
     return EditedSpecs::postponed;
@@ -143,7 +188,7 @@ EditedSpecs WatchRun::refuse() {
 }
 
 EditedSpecs WatchRun::load_later(const std::string& seen) {
-  // Choices: what is in the way for a moment delays an edit by seconds, and what stays is told once a minute.
+  // Chosen: a transient obstacle delays an edit by seconds, and a persistent one is reported once a minute.
   constexpr std::chrono::seconds kFirst{2};
   constexpr std::chrono::seconds kLongest{60};
   const bool again = postponed_ && postponed_->seen == seen;
@@ -153,7 +198,7 @@ EditedSpecs WatchRun::load_later(const std::string& seen) {
   return EditedSpecs::postponed;
 }
 
-// A watch whose reader is gone ends as by Ctrl-C; a healing that has begun is finished first.
+// A watch without a reader ends as after Ctrl-C; a healing in progress is finished first.
 int WatchRun::run() {
   const std::stop_callback stopped(console_.stop, [this] { ends_.request_stop(); });
   seen_ = specs_seen(options_.source.specs);

@@ -18,7 +18,7 @@ LinkMatter matter(const PlannedChange& change) {
   return change.transient ? LinkMatter::none : link_matter(schema_row(change.path.row()));
 }
 
-// As a person is told; empty: nothing is said.
+// The name of a phase for Progress::phase; empty: it is not reported.
 std::string_view words(Application::Phase phase) {
   constexpr std::array<std::string_view, 8> kWords{"", "", "", "even out", "verify", "measure", "undo", ""};
   return kWords.at(static_cast<std::size_t>(phase));
@@ -46,7 +46,7 @@ Application::~Application() {
 void Application::start(std::function<void(ApplyReport)> done) {
   done_ = std::move(done);
   if (plan_.empty() && owed_.empty()) return finish();
-  // By itself it tries what is held again and again, and journals no change for it.
+  // An automatic run retries held steps again and again, and does not journal a change for that.
   if (!plan_.empty() && (options_.choice.person || !may_begin().empty()))
     if (const Result<Done> begun = begin(); !begun) {
       refuse_all(begun.error().text());
@@ -63,6 +63,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
     }
   enter(Phase::remember);
   effects_.remember(joined(owed_, plan_.steps), [this](std::set<std::string> unseen) {
+    if (takes_back()) effects_.forget_what_came_with(options_.takes_back);
     runner_.emplace(RunContext{.fleet = fleet_,
                                .executor = executor_,
                                .ledger = ledger_,
@@ -70,6 +71,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
                                .stop = stop_.get_token(),
                                .change = report_.change_id,
                                .unseen = std::move(unseen),
+                               .comes_back = takes_back() ? comes_back_after(options_.takes_back) : nullptr,
                                .open_changes = [this] { return open_changes(); }},
                     plan_, progress_);
     drop_what_is_gone([this] { measure_before([this] { next_wave(); }); });
@@ -80,7 +82,7 @@ void Application::stop() {
   stop_.request_stop();
   effects_.stop();
   if (runner_) runner_->stop();
-  if (measuring_ && !undoing_) executor_.cancel(*measuring_);  // nothing of an undo is cut short
+  if (measuring_ && !undoing_) executor_.cancel(*measuring_);  // a rollback is not cut short
 }
 
 void Application::enter(Phase phase) {
@@ -88,7 +90,7 @@ void Application::enter(Phase phase) {
   if (const std::string_view what = words(phase); progress_.phase && !what.empty()) progress_.phase(what);
 }
 
-// What nothing holds from the start. Without remedies for what is not open: most are not needed.
+// Steps without a hold from the start. Without remedies for effects that are not open: most are not needed.
 std::vector<Step> Application::may_begin() const {
   std::vector<Step> out;
   for (const Step& step : plan_.steps)
@@ -108,7 +110,7 @@ void Application::note(const Result<Done>& journalled) {
   report_.notes.push_back(journalled.error().text());
 }
 
-// A change with a write whose end the journal did not take stays in flight there.
+// A change with a write whose outcome the journal did not record stays in flight there.
 void Application::end_change(std::uint64_t change, const std::vector<StepResult>& steps,
                              const std::string& outcome) {
   const auto untold = std::ranges::find_if(steps, &StepResult::unjournalled);
@@ -129,7 +131,7 @@ void Application::refuse_all(const std::string& why) {
 
 void Application::next_wave() {
   if (wave_ >= plan_.waves() || must_stop()) {
-    // What earlier runs wrote is judged where there is nothing else to do, too.
+    // Changes of earlier runs are judged even if there is nothing else to do.
     if (plan_.waves() > 0) return waves_over();
     return pass_gate([this](bool) { waves_over(); });
   }
@@ -162,13 +164,13 @@ void Application::verify_wave() {
   std::vector<Step> remedies;
   for (const Step& step : plan_.steps)
     if (!step.remedy.empty() && step.wave <= wave_) remedies.push_back(step);
-  settle(std::move(touched), remedies, wave_ == plan_.waves(), [this] {
+  settle(std::move(touched), remedies, wave_ == plan_.waves() && !takes_back(), [this] {
     judge_remedies();
     carry_out_remedies();
   });
 }
 
-// What failed is judged at once: nothing comes after it.
+// A failed wave is judged at once: nothing comes after it.
 void Application::judge_wave() {
   if (!wave_failed_ && !plan_.is_gated(wave_)) return next_wave();
   pass_gate([this](bool go_on) { go_on && !wave_failed_ ? next_wave() : waves_over(); });
@@ -198,7 +200,8 @@ void Application::conclude() {
     end_change(report_.change_id, report_.steps, std::string(to_string(report_.verdict)));
   if (report_.unjournalled)
     report_.notes.push_back(
-        "how this ended is not all in the journal: the next apply tells what is left open, and goes on from "
+        "how this ended is not all in the journal: the next apply reports what is left open, and goes on "
+        "from "
         "what it finds");
   finish();
 }
@@ -211,7 +214,7 @@ void Application::finish() {
   }));
 }
 
-// Of earlier runs, which have not been judged so far.
+// Changes of earlier runs that are not validated yet.
 std::vector<OwedChange> Application::open_changes() const {
   std::vector<OwedChange> out = options_.open;
   if (judged_any_) return out;
@@ -237,7 +240,7 @@ std::vector<Step> Application::steps_of_all(const std::vector<Written>& newest_f
   return out;
 }
 
-// What wrote and may have to be undone, newest first.
+// Changes that wrote and may have to be rolled back, newest first.
 std::vector<Application::Written> Application::changes() const {
   std::vector<Written> out;
   if (std::vector<Step> wrote = runner_->written(); !wrote.empty())
@@ -257,7 +260,7 @@ void Application::settle(std::vector<Step> touched, const std::vector<Step>& rem
                   });
 }
 
-// Remedies that can have changed how traffic goes: measured as a change is.
+// Remedies that can have changed how traffic flows: measured like a change.
 std::vector<Step> Application::cures() const {
   std::vector<Step> out = runner_->tried();
   std::erase_if(out, [this](const Step& step) {
@@ -272,9 +275,9 @@ bool Application::fails(const std::optional<GateResult>& gate) const {
   return gate->judged.undoes() || (options_.strict && unknown);
 }
 
-// What no gate has answered for yet: what was written since the last one, and of that the paths that it
-// left out because of steps to come (`later`: those now). Where such a step wrote, it touches those paths
-// itself; where one did not, and does not come any more, all is measured again.
+// What no gate has covered yet: what was written since the last gate, and the paths that it left out because
+// of later steps (`later`: the current ones). If such a step wrote, it touches those paths itself; if one did
+// not and will not any more, everything is measured again.
 std::vector<Step> Application::due(const std::vector<Step>& later) const {
   const auto came_to_nothing = [&](std::uint32_t id) {
     return runner_->results()[id - 1].writes == 0 && std::ranges::find(later, id, &Step::id) == later.end();
@@ -288,11 +291,11 @@ std::vector<Step> Application::due(const std::vector<Step>& later) const {
   return since;
 }
 
-// What this run may still write that completes what is half done: a step that comes after one that wrote, or
-// that part of one which must be alike along a path with what was written (the MTU, a lossless class). Its
-// paths are judged once it is done. Of any other step to come nothing is written yet, so that like is
-// compared with like before it; and one that is held, or left alone for one that is, leaves paths as they are
-// for good.
+// Steps of this run that may still write and complete what is half done: a step that comes after one that
+// wrote, or its changes that must be alike along a path with what was written (the MTU, a lossless class).
+// Their paths are judged once they are done. The paths of any other later step are still as before the
+// change, so they are measured; a step that is held, or left alone because of a held one, leaves its paths as
+// they are.
 std::vector<Step> Application::pending() const {
   std::set<std::uint32_t> begun;
   std::set<LinkMatter> matters;
@@ -317,7 +320,7 @@ std::vector<Step> Application::pending() const {
   return out;
 }
 
-// But for remedies: whether they helped is what the effects say.
+// Without remedies: the effects show whether they helped.
 bool Application::any_failed() const {
   for (std::size_t i = 0; i < report_.steps.size(); ++i)
     if (plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) return true;
@@ -330,7 +333,7 @@ ApplyVerdict Application::judge() const {
   if (must_stop()) return ApplyVerdict::stopped;
   if (fails(report_.gate) && stays_) return ApplyVerdict::quarantined;
   if (not_validated_) return ApplyVerdict::not_validated;
-  // Whether remedies helped is what the effects say, however they came back.
+  // The effects show whether remedies helped, however these ended.
   std::size_t useless = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i)
     if (!plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) ++useless;

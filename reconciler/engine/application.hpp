@@ -1,28 +1,29 @@
-// Application: carries a Plan out, wave by wave: observe, write under a ticket that the ledger has, verify,
-// keep; then measure, and keep or undo.
+// Application: applies a Plan, wave by wave: observes, writes under a ticket that is already in the ledger,
+// verifies and keeps; then measures, and keeps or rolls back.
 //
 //   remember ──► write ──► even_out ──► verify ◄──► remedies
 //                            failed        └──► measure ──► (next wave) ──► over
 //                                                      └ fails: undo ──► verify ──► measure ──┬► over
 //                                                         └── the next older change ◄─────────┘
 //
-// Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
-// reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
-// included; a failure leaves its dependants undone and says so, and what must be alike at both ends of a
-// cable is taken back at the end that did its part (link_ends.hpp), also where a stop came between; after
-// stop() no other new step begins, those under way are finished, and the ledger is consistent. What was
-// written under a gate is owed to it until it was judged or taken back, however this run ends; what could
-// not be measured was not judged: the ledger says so, pair by pair, and a later run's gate answers for it
-// (`owed`), against what was measured before that change, as far as it is there still. A gate leaves out no
-// path but what is half done until a later wave of this run completes it, and the last one none. What cannot
-// be told holds later waves, but for steps that put back what such a change wrote. What is broken has the
-// newest change undone that may have broken it, and an older one only if it is broken still; one whose pairs
-// were judged is never undone for what a later one broke; undone is what is still as it was put back at the
-// end. What was undone so is refused until the specs want another value there (refused_writes.hpp). Of
-// remedies those that the plan has are carried out, once a wave at most, after its writes and where their
-// effects stay open, and not again once they did not help; what else is open is reported, with the remedies
-// that a new plan would have. Single-threaded over the executor: same seams, same history. Refuses: held
-// steps that `approved` does not name, and to begin a change outside its windows (windows.hpp).
+// Promises: nothing is written without a fresh observation that still matches what the plan was made from. A
+// lost reply is settled by observing, never by guessing. Nothing counts as done until it was observed again,
+// effect included. A failure leaves its dependants undone and reports it; what must be alike at both ends of
+// a cable is rolled back at the end that was changed (link_ends.hpp), also after a stop in between. After
+// stop() no new step begins, steps under way finish, and the ledger is consistent. A change written under a
+// gate is not validated until the gate has judged it or it was rolled back, however this run ends: the ledger
+// lists each pair that could not be measured, and a later run's gate judges it (`owed`) against what was
+// measured before that change, as far as the change is still in place. A gate leaves out only paths that are
+// half done until a later wave of this run completes them; the last gate leaves out none. An unknown finding
+// holds later waves, except steps that put back what such a change wrote. When an SLO is broken, the newest
+// change that may have broken it is rolled back, and an older one only if the SLO is still broken; a change
+// whose pairs were judged is never rolled back for what a later one broke; what counts as rolled back is what
+// still has its restored value at the end. Those values are refused until the specs want another value there
+// (refused_writes.hpp). Only the plan's remedies run, at most once per wave, after its writes and where their
+// effects stay open, and not again when they did not help; other open effects are reported with the remedies
+// that a new plan would have. Single-threaded over the executor: the same seams give the same history.
+// Refuses: held steps that `approved` does not name, and beginning a change outside its windows
+// (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -41,8 +42,8 @@ namespace lockstep {
 
 struct UnevenEnds;
 
-// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost; and
-// one can be refused at first.
+// A remedy may be needed by another one (a daemon must restart before a lost next hop returns), and may be
+// refused at first.
 inline constexpr int kRemedyRounds = 3;
 
 class Application {
@@ -50,8 +51,8 @@ class Application {
   using Answer = ApplyReport;
   enum class Phase : std::uint8_t { waiting, remember, write, even_out, verify, measure, undo, over };
 
-  // The ledger must be the leader's (reconciler/store). Fleet, executor, ledger and what the options point
-  // to outlive it; the measurer outlives the executor.
+  // The ledger must be the leader's (reconciler/store). The fleet, the executor, the ledger and everything
+  // that the options point to outlive it; the measurer outlives the executor.
   Application(Fleet& fleet, Executor& executor, Ledger& ledger, Plan plan, ApplyOptions options,
               Progress progress = {});
   ~Application();
@@ -61,59 +62,59 @@ class Application {
   void start(std::function<void(ApplyReport)> done);
   void stop();
   Phase phase() const { return phase_; }
-  // The plan as it is carried out: held where a window is closed.
+  // The plan as it is applied, with the holds of closed windows.
   const Plan& plan() const { return plan_; }
 
  private:
-  // What the benchmarks said, `judged` if they said anything; none: there was nothing to ask.
+  // What the benchmarks found; `judged` is false when there was nothing to measure.
   struct Verdict {
     GateResult gate;
     bool judged = false;
   };
-  // A measurement that decides something, and the rounds that were asked for to be sure of it.
+  // A measurement that decides something, with the rounds that confirm it.
   struct Confirmation {
     GateQuestion question;
     const GateMeasurement* before = nullptr;
     std::map<std::string, GateFigure> owed{};
     GateMeasurement measured;
-    std::optional<std::set<std::string>> subjects{};  // that decide; none: all
+    std::optional<std::set<std::string>> subjects{};  // the subjects that decide; none: all
     std::vector<ConfirmingRound> rounds{};
     std::function<void(const Result<GateMeasurement>& best)> then{};
   };
-  // A change whose steps wrote, and that may have to be undone.
+  // A change whose steps wrote, and that may have to be rolled back.
   struct Written {
     std::uint64_t change = 0;
     std::vector<Step> steps;
     bool of_this_run = false;
-    std::set<std::string> subjects{};         // of an earlier run: what is owed of it; empty: all
-    const GateMeasurement* before = nullptr;  // ahead of it; null: there is none
-    std::set<std::string> hosts{};            // new ones, of which alone this is; empty: all of it
+    std::set<std::string> subjects{};         // of an earlier run: those not validated yet; empty: all
+    const GateMeasurement* before = nullptr;  // measured before the change; null: not measured
+    std::set<std::string> hosts{};  // new hosts, if the rollback is limited to them; empty: the whole change
   };
-  // What was undone of it so far, what is still broken, and what follows.
+  // What was rolled back so far, what is still broken, and what runs afterwards.
   struct Undoing {
     std::vector<Written> left;       // newest first
     std::set<std::string> broken{};  // subjects
-    Written now{};                   // that is being undone
+    Written now{};                   // the change being rolled back
     std::vector<Step> not_done{};
     std::function<void(bool)> then{};
   };
-  // An entry as it was put back, and read back then.
+  // An entry with the value that was put back, and the value read back at that time.
   struct PutBack {
-    std::uint64_t change = 0;  // that is undone
+    std::uint64_t change = 0;  // that is rolled back
     Value was{};
     Value value{};
-    std::string boot_id{};  // of the device, before
+    std::string boot_id{};  // of the device, before the rollback
     bool is_lost = false;
   };
-  // A plan from what is to what was before some steps, under the same rules, carried through.
+  // A plan from the actual values to those from before some steps, under the same rules, and its execution.
   struct Reverse {
     Reverse();
     Plan plan;
-    std::uint64_t change = 0;  // of the ledger; 0: it was not begun
+    std::uint64_t change = 0;  // of the ledger; 0: not begun
     std::vector<StepResult> steps;
     std::vector<NotPutBack> left_out;
     bool whole = false;
-    std::map<std::string, std::string> boots{};  // by device: its boot id as this begins
+    std::map<std::string, std::string> boots{};  // by device: its boot id when the reverse begins
     std::optional<Runner> runner{};
     std::function<void()> done{};
   };
@@ -161,6 +162,9 @@ class Application {
                    const std::function<void(bool)>& then);
   void reverse(std::vector<Step> written, const std::vector<DeviceState>& now, const std::string& reason,
                std::function<void()> done);
+  std::function<ComesBack(const std::string& device, Path effect)> comes_back_after(
+      const std::vector<Step>& undone) const;
+  bool takes_back() const { return !options_.takes_back.empty(); }
   void reverse_wave(std::uint32_t wave);
   void even_out(std::function<void()> then);
   void even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
@@ -214,33 +218,33 @@ class Application {
   const ApplyOptions options_;
   const Progress progress_;
   const Plan plan_;
-  std::vector<Written> earlier_;  // what earlier runs wrote and is there still, newest first
-  std::vector<Step> owed_;        // the steps of that
+  std::vector<Written> earlier_;  // what earlier runs wrote and is still in place, newest first
+  std::vector<Step> owed_;        // the steps of `earlier_`
   std::stop_source stop_;
   std::function<void(ApplyReport)> done_;
   Phase phase_ = Phase::waiting;
   ApplyReport report_;
   std::uint32_t wave_ = 0;
-  int remedy_rounds_ = 0;  // of this wave
+  int remedy_rounds_ = 0;  // in this wave
   bool wave_failed_ = false;
-  bool answered_ = false;             // all that was written was judged, or taken back
-  std::set<std::string> unsure_{""};  // subjects that could not be told at the last gate; "": any
-  bool uncovered_ = false;            // it found what no benchmark could ever tell
-  bool left_out_later_ = false;       // it left out paths for the sake of steps to come
-  std::size_t gates_ = 0;             // that judged some of it, or had nothing to measure
+  bool answered_ = false;             // everything written was judged or rolled back
+  std::set<std::string> unsure_{""};  // subjects that the last gate could not judge; "": any
+  bool uncovered_ = false;            // the last gate found something that no benchmark can ever judge
+  bool left_out_later_ = false;       // the last gate left out paths that later steps complete
+  std::size_t gates_ = 0;             // that judged something, or had nothing to measure
   bool judged_any_ = false;           // some gate measured
-  std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
-  std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
-  bool stays_ = false;                // the gate failed, and nothing that was written can have broken it
-  bool not_validated_ = false;        // the benchmarks could not tell
-  bool held_later_ = false;           // and steps were held for it
-  BlastRadius whole_;                 // of all that this run may write, and of what it owes
-  // As this run measured it; and with what was measured before changes that are owed.
+  std::set<std::uint32_t> judged_;    // steps that wrote before the last gate
+  std::set<std::uint32_t> left_out_;  // steps whose paths the last gate did not measure
+  bool stays_ = false;                // the gate failed, and nothing that was written can have caused it
+  bool not_validated_ = false;        // the benchmarks could not judge
+  bool held_later_ = false;           // and steps were held for that reason
+  BlastRadius whole_;                 // of all that this run may write, and of `earlier_`
+  // As this run measured it; and merged with what was measured before the changes in `earlier_`.
   std::optional<GateMeasurement> before_;
   std::optional<GateMeasurement> compared_;
   std::map<std::string, SloState> states_before_;  // by subject
   std::map<std::string, Judged> last_;             // the last finding on each subject
-  std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it
+  std::set<std::string> by_this_run_;  // subjects that this run's change broke, as of the last gate
   std::optional<Undoing> undoing_;
   std::map<std::pair<std::string, Path>, PutBack> put_back_;  // by any reverse
   std::optional<std::uint64_t> measuring_;

@@ -1,4 +1,4 @@
-// How an application measures: before its first write, after each wave, to confirm, and what follows from it.
+// How an application measures: before its first write, after each wave, and to confirm; and what follows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
   auto answer = std::make_shared<std::optional<Result<GateMeasurement>>>();
   Measurer* const measurer = options_.measurer;
   const auto answered = [answer, then = std::move(then)](const Outcome& outcome) {
-    const bool returned = outcome == Outcome::returned;  // else the worker may yet write the answer
+    const bool returned = outcome == Outcome::returned;  // otherwise the worker may still write the answer
     if (returned && *answer) return then(**answer);
     then(Error{ErrorKind::transient, outcome.reason_or("no verdict in time")});
   };
@@ -30,11 +30,11 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
                           })});
 }
 
-// What the change is compared with. What an earlier run wrote and nobody measured may be half of a change
-// that this one completes: its paths have no before.
+// Measures what the change is compared with. A change of an earlier run that was never measured may be half
+// of one that this run completes: its paths have no measurement before it.
 void Application::measure_before(std::function<void()> then) {
   std::vector<Step> all = plan_.steps;
-  std::erase_if(all, &Step::stands_by);  // each would make all of its device be measured
+  std::erase_if(all, &Step::stands_by);  // each would cause a measurement of its whole device
   whole_ = blast_radius(joined(owed_, all), fleet_.wiring());
   const BlastRadius affected = blast_radius(may_begin(), fleet_.wiring());
   compare_with_earlier();
@@ -56,7 +56,7 @@ void Application::measure_before(std::function<void()> then) {
       });
 }
 
-// Pairs of hosts that are new with this run and have not been written yet.
+// Removes pairs of hosts that are new with this run and have not been written yet.
 void Application::forget_what_is_to_come(GateMeasurement& measured) const {
   std::vector<Step> steps = may_begin();
   std::erase_if(steps, [this](const Step& step) {
@@ -83,7 +83,7 @@ void Application::measure(const std::vector<Step>& later, std::function<void(std
                               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
       by_this_run_.clear();
       if (!best)
-        by_this_run_.insert("");  // for all that anybody can tell
+        by_this_run_.insert("");  // without a measurement, every subject may be affected
       else
         for (const Judged& one : judge_gate(before(), *best).all)
           if (one.attribution != Attribution::holds && one.attribution != Attribution::not_caused)
@@ -102,8 +102,8 @@ void Application::measure(const std::vector<Step>& later, std::function<void(std
   });
 }
 
-// What would undo the change, or clear it, is measured again, and once that holds, what can't be told once
-// more.
+// Measures again what would roll the change back or clear it; if nothing is broken any more, measures once
+// more what could not be judged.
 void Application::confirm(Confirmation one) {
   GateMeasurement best = confirmed(one.before, one.measured, one.rounds);
   const Judgement judged = judge_gate(one.before, best, one.owed);
@@ -132,7 +132,7 @@ void Application::confirm(Confirmation one) {
   });
 }
 
-// After an undo: whether that change was to blame, and what is broken still. Whatever is, is so without it.
+// After a rollback: determines whether that change was to blame, and what is still broken without it.
 void Application::measure_again(std::function<void(std::set<std::string> broken)> then) {
   const Undoing& undoing = *undoing_;
   GateQuestion question{.when = GateQuestion::When::again,
@@ -155,7 +155,7 @@ void Application::measure_again(std::function<void(std::set<std::string> broken)
   });
 }
 
-// What is broken still.
+// Returns the subjects that are still broken.
 std::set<std::string> Application::measured_again(const Result<GateMeasurement>& again) {
   UndoneChange& one = report_.undone.back();
   one.guilt = Guilt::not_proven;
@@ -173,8 +173,8 @@ std::set<std::string> Application::measured_again(const Result<GateMeasurement>&
   return still_broken(again);
 }
 
-// Of what had it undone, what was not its doing alone, against what was before older changes that are owed;
-// what can't be told is still theirs to answer for.
+// Of the subjects that caused the rollback, those still broken, compared with the measurement before older
+// changes that are not validated yet; subjects that can't be judged stay not validated for those changes.
 std::set<std::string> Application::still_broken(const Result<GateMeasurement>& again) {
   std::map<std::string, Judged> found;
   if (again)
@@ -194,19 +194,19 @@ std::set<std::string> Application::still_broken(const Result<GateMeasurement>& a
   return out;
 }
 
-// As the last gate found it; else it could not be told.
+// By the last gate's finding; false if it could not be judged.
 bool Application::is_broken(const std::string& subject) const {
   const auto found = last_.find(subject);
   return found != last_.end() && found->second.attribution >= Attribution::new_broken;
 }
 
-// Told is the last finding on each pair, whichever gate it comes from.
+// Keeps the last finding on each pair, from any gate, for the report.
 void Application::remember_verdict(const Verdict& verdict) {
   if (!verdict.judged || verdict.gate.verdict == GateVerdict::not_run) {
     if (!verdict.judged || !report_.gate) report_.gate = verdict.gate;
     return;
   }
-  last_.erase("");  // coverage is the last gate's
+  last_.erase("");  // coverage is that of the last gate
   for (const Judged& one : verdict.gate.judged.all) last_.insert_or_assign(one.subject, one);
   Judgement all;
   for (const auto& [subject, one] : last_) all.all.push_back(one);
@@ -217,7 +217,7 @@ void Application::remember_verdict(const Verdict& verdict) {
 void Application::pass_gate(std::function<void(bool)> then) {
   const std::vector<Step> all = written();
   if ((all.empty() && cures().empty()) || must_stop()) return then(true);
-  // What a remedy did not bring back needs no measurement to be known.
+  // If a remedy did not restore an effect, no measurement is needed to know that.
   if (all.empty() && !report_.effects.empty()) return then(true);
   const std::vector<Step> later = pending();
   measure(later, [this, later, then = std::move(then)](const std::optional<Verdict>& verdict) {
@@ -252,7 +252,7 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   then(!uncovered_ || leave_unvalidated(verdict->gate.why));
 }
 
-// Of what had the change undone, what is undone for it: what only alerts stays.
+// The subjects that roll the change back: those that only alert do not.
 std::set<std::string> Application::undone_for(const GateResult& gate) {
   std::set<std::string> out;
   bool cordons = gate.judged.all.empty() && options_.on_fail == OnFail::quarantine;
@@ -272,7 +272,7 @@ std::set<std::string> Application::undone_for(const GateResult& gate) {
   if (cordons)
     report_.notes.emplace_back(
         "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was "
-        "written is taken back instead");
+        "written is rolled back instead");
   return out;
 }
 
@@ -291,7 +291,7 @@ void Application::gate_failed(const std::vector<Step>& later, const GateResult& 
   if (any) return undo(later, [then](bool) { then(false); });
   undoing_.reset();
   stays_ = true;
-  report_.notes.emplace_back("nothing was written that could be undone for it: what was done stays");
+  report_.notes.emplace_back("nothing was written that could be rolled back for it: what was done stays");
   then(false);
 }
 

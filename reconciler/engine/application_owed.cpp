@@ -1,4 +1,4 @@
-// What an application knows of changes that nobody has judged yet, earlier runs' and its own.
+// What an application knows about changes that are not validated yet, from earlier runs and its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ const GateFigure* find(const GateMeasurement* measured, const std::string& subje
 
 using Place = std::pair<std::string, Path>;  // of a device
 
-// What a change made of each entry that it changed, in order: where a cable's other end did not follow, one
-// on the way may be what is there. Of what is only saved, what there is to save tells.
+// All values that a change set on each entry, in order: if the other end of a cable did not follow, an
+// intermediate value may be in place. Rows that only save are left out: the entries that they save decide.
 std::map<Place, std::vector<Value>> values_made_by(const std::vector<Step>& steps) {
   std::map<Place, Value> first;
   std::map<Place, std::vector<Value>> out;
@@ -35,7 +35,7 @@ std::map<Place, std::vector<Value>> values_made_by(const std::vector<Step>& step
   return out;
 }
 
-// Those of `others` whose subjects are not there yet.
+// Adds figures of `others` for subjects that are missing.
 void add_missing(std::vector<GateFigure>& all, const std::vector<GateFigure>& others,
                  const std::set<std::string>& only) {
   std::set<std::string> known;
@@ -46,7 +46,7 @@ void add_missing(std::vector<GateFigure>& all, const std::vector<GateFigure>& ot
 
 }  // namespace
 
-// Before this run writes anything.
+// Runs before this run writes anything.
 void Application::drop_what_is_gone(std::function<void()> then) {
   if (owed_.empty() || must_stop()) return then();
   effects_.observe_written(owed_, [this, then = std::move(then)](const std::vector<DeviceState>& now) {
@@ -55,9 +55,9 @@ void Application::drop_what_is_gone(std::function<void()> then) {
   });
 }
 
-// What an earlier run wrote and has another value by now, by hand or by a later change, can't be judged any
-// more: of what nothing is there, nothing is owed, and of what is there in part, that part. Not gone is what
-// a newer change overwrote that may itself be undone, which would bring it back; nor what can't be read.
+// An earlier change whose values were replaced, manually or by a later change, can't be judged any more: if
+// none of its values is left, it needs no validation; if some are, only those do. A value counts as present
+// if a newer change that may be rolled back overwrote it, as that would restore it, or if it can't be read.
 void Application::forget_gone(const std::vector<DeviceState>& now) {
   const auto is_there = [&](const Place& place, const std::vector<Value>& made) {
     const auto& [name, path] = place;
@@ -89,8 +89,8 @@ void Application::forget_gone(const std::vector<DeviceState>& now) {
     if (gone.size() < wrote.size() && (!by_pair || !one.subjects.empty())) return false;
     report_.notes.push_back(
         fmt::format("change {} is no longer there: what was still to be judged of it has another value by "
-                    "now, by hand or "
-                    "by a later change; it is neither kept nor undone, and nothing is owed for it",
+                    "now, manually or "
+                    "by a later change; it is neither kept nor rolled back, and will not be validated",
                     one.change));
     note(ledger_.gate(one.change, GateState::settled));
     return true;
@@ -98,8 +98,8 @@ void Application::forget_gone(const std::vector<DeviceState>& now) {
   owed_ = steps_of_all(earlier_);
 }
 
-// This run measures no path before its first write that an unjudged change may have broken: there it is
-// compared with what was measured before that change.
+// Before its first write this run does not measure paths that a change not validated yet may have broken:
+// they are compared with the measurement from before that change.
 void Application::compare_with_earlier() {
   compared_ = before_;
   for (const Written& one : earlier_) {
@@ -110,8 +110,8 @@ void Application::compare_with_earlier() {
   }
 }
 
-// Pairs of earlier changes that no benchmark could tell; of one that nobody measured at all, the pairs that
-// were measured before it and that it can have touched, so that there is something to compare.
+// Pairs of earlier changes that no benchmark could judge; for a change that was never measured, the pairs
+// that were measured before it and that it can have touched, so that there is something to compare.
 std::set<std::string> Application::owed_subjects() const {
   std::set<std::string> out;
   for (const Written& one : earlier_) {
@@ -124,7 +124,7 @@ std::set<std::string> Application::owed_subjects() const {
   return out;
 }
 
-// Each with its figure before the oldest change that owes it.
+// Each with its figure from before the oldest change that is not validated for it.
 std::map<std::string, GateFigure> Application::owed_figures() const {
   std::map<std::string, GateFigure> out;
   for (const Written& one : earlier_)
@@ -135,12 +135,12 @@ std::map<std::string, GateFigure> Application::owed_figures() const {
   return out;
 }
 
-// Steps that leave nothing but what was there before changes that are owed: what those may have broken is no
-// reason to hold them.
+// Steps that only restore what was there before changes that are not validated yet: what those may have
+// broken is no reason to hold them.
 std::set<std::uint32_t> Application::putting_back() const {
   std::map<std::pair<std::string, Path>, std::vector<Value>> found;
   for (const OwedChange& change : options_.owed) {
-    std::set<std::pair<std::string, Path>> first;  // later tries found what the first had left
+    std::set<std::pair<std::string, Path>> first;  // later tries found what the first one had left
     for (const LedgerTicket& ticket : change.tickets)
       for (const Change& one : ticket.changes)
         if (first.emplace(ticket.device, one.path).second)
@@ -158,8 +158,8 @@ std::set<std::uint32_t> Application::putting_back() const {
   return out;
 }
 
-// Later waves of a plan that is not validated, but for what takes back what an earlier run left so. Whether
-// there is any.
+// Holds the later waves of a plan that is not validated, except steps that roll back what an earlier run left
+// so. Returns whether there are any.
 bool Application::leave_unvalidated(const std::string& why) {
   not_validated_ = true;
   const BlastRadius by_owed = blast_radius(owed_, fleet_.wiring());
@@ -180,14 +180,14 @@ bool Application::leave_unvalidated(const std::string& why) {
   return std::ranges::any_of(plan_.steps, waits);
 }
 
-// What earlier runs wrote and nobody measured at all.
+// Changes of earlier runs that were never measured.
 std::vector<Step> Application::never_measured() const {
   std::vector<Written> whole = earlier_;
   std::erase_if(whole, [](const Written& one) { return !one.subjects.empty(); });
   return steps_of_all(whole);
 }
 
-// What is still owed of it: subjects, or all (empty); none: it was judged, or taken back.
+// What of the change is not validated yet: subjects, or all (empty); none: it was judged, or rolled back.
 std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
   for (const UndoneChange& one : report_.undone)
     if (one.change == change.change && one.hosts.empty())
@@ -200,7 +200,8 @@ std::optional<std::set<std::string>> Application::still_owed(const Written& chan
                                            : !is_unsure(found->second.attribution);
     if (!told) rest.insert(subject);
   }
-  // No gate measures a device in maintenance: what was written there alone is owed until that is over.
+  // Devices in maintenance are not measured: a change to them alone is not validated before the maintenance
+  // ends.
   if (is_all_maintained(change)) return change.subjects;
   if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
   if (answered_) return std::nullopt;
@@ -210,7 +211,7 @@ std::optional<std::set<std::string>> Application::still_owed(const Written& chan
   return rest.empty() ? std::nullopt : std::optional(std::move(rest));
 }
 
-// Judged by this gate: what a later wave breaks is none of their doing.
+// Marks as judged by this gate: what a later wave breaks is not due to them.
 void Application::settle_earlier() {
   if (options_.measurer == nullptr) return;
   std::erase_if(earlier_, [this](const Written& one) {

@@ -1,4 +1,4 @@
-// The remedies of a plan: which are carried out, what became of them, and what a new plan would have.
+// The remedies of a plan: which ones run, their outcomes, and which ones a new plan would have.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// That may be carried out now, if they are needed: of this wave or an earlier one.
+// Remedies that may run now if they are needed: of this wave or an earlier one.
 std::vector<Step> Application::remedies_left() const {
   std::vector<Step> out;
   for (const Step& step : plan_.steps)
@@ -17,8 +17,8 @@ std::vector<Step> Application::remedies_left() const {
   return out;
 }
 
-// Open effects of a remedy's device that it may be needed for. One that stands by is for what the changes
-// have broken; what was open before may be on its way until the last wave is over.
+// Open effects of a remedy's device that it may be needed for. A remedy that stands by is for what the
+// changes broke; an effect that was open before may still appear until the last wave is over.
 ChangeSet Application::open_for(const Step& remedy, std::size_t device) const {
   ChangeSet open = effects_.open_of(remedy.device);
   if (remedy.stands_by() && wave_ < plan_.waves())
@@ -28,7 +28,7 @@ ChangeSet Application::open_for(const Step& remedy, std::size_t device) const {
 
 void Application::carry_out_remedies() {
   std::set<std::uint32_t> needed;
-  std::set<std::uint32_t> later;  // what other remedies bring about needs none of its own
+  std::set<std::uint32_t> later;  // effects that other remedies bring about
   for (const Step& step : remedies_left()) {
     const auto device = fleet_.find(step.device);
     if (device && !open_for(step, *device).empty()) (step.if_open.empty() ? needed : later).insert(step.id);
@@ -41,7 +41,7 @@ void Application::carry_out_remedies() {
   runner_->run_remedies(needed, [this] { must_stop() ? waves_over() : verify_wave(); });
 }
 
-// By the effects, which were awaited since: how a remedy ended says less.
+// By the effects, which were awaited since: they show more than how a remedy ended.
 void Application::judge_remedies() {
   for (const Step& step : plan_.steps) {
     const StepResult& result = runner_->results()[step.id - 1];
@@ -60,7 +60,7 @@ void Application::judge_remedies() {
   }
 }
 
-// What was never needed.
+// Marks the remedies that were never needed.
 void Application::remedies_over() {
   for (const Step& step : remedies_left())
     if (runner_->results()[step.id - 1].state == StepState::waiting)
@@ -70,7 +70,7 @@ void Application::remedies_over() {
       report_.notes.insert(report_.notes.end(), result.notes.begin(), result.notes.end());
 }
 
-// Nothing is carried out that the plan does not have: a new plan has it.
+// Reports remedies that are not in the plan and so do not run: a new plan will have them.
 void Application::note_unplanned_remedies() {
   const auto is_planned = [this](const std::string& device, const std::string& driver,
                                  const std::string& remedy) {

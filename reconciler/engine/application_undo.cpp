@@ -1,4 +1,4 @@
-// How an application takes back what it wrote, or an earlier run did, and what follows from that.
+// How an application rolls back its own changes or an earlier run's, and what follows.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,7 +49,7 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
     return done();
   }
   reverse_->plan = *std::move(planned);
-  // Never held back but by what protects the path to the device, and by what the device itself refuses.
+  // Held only by holds that protect the path to the device, and by the device's own policy.
   for (Step& step : reverse_->plan.steps)
     std::erase_if(step.holds, [](const Hold& hold) {
       return hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy;
@@ -63,13 +63,18 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   reverse_->done = std::move(done);
   RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
   context.undoes = true;
-  if (undoing_ && undoing_->now.of_this_run)
-    if (NewEnds ends = new_ends(undoing_->now.steps, fleet_); !ends.empty())
-      context.has_to_stay = [this, ends = std::move(ends)](const std::string& device, Path effect) {
-        return !comes_with(ends, fleet_, device, effect) || effects_.held(*fleet_.find(device), effect);
-      };
+  context.comes_back = comes_back_after(forward.steps);
   reverse_->runner.emplace(std::move(context), reverse_->plan, progress_);
   reverse_wave(1);
+}
+
+// Whether an effect that is there before steps are rolled back comes back.
+std::function<ComesBack(const std::string& device, Path effect)> Application::comes_back_after(
+    const std::vector<Step>& undone) const {
+  return [this, goes = effects_.goes_with(undone)](const std::string& device, Path effect) {
+    if (effects_.held(*fleet_.find(device), effect)) return ComesBack::must;
+    return goes(device, effect) ? ComesBack::no : ComesBack::may;
+  };
 }
 
 void Application::reverse_wave(std::uint32_t wave) {
@@ -81,8 +86,8 @@ void Application::reverse_wave(std::uint32_t wave) {
   reverse_->done();
 }
 
-// A cable of which one end did not take its part is as it was, at both ends; a stop does not cut that short.
-// What worked before must work again before anything more is disturbed.
+// Restores both ends of a cable of which one end was not changed; a stop does not cut that short. What worked
+// before must work again before anything more is disturbed.
 void Application::even_out(std::function<void()> then) {
   std::vector<Step> short_of = half_done(plan_, runner_->results(), fleet_);
   const std::vector<Step> wrote = runner_->written();
@@ -131,7 +136,7 @@ void Application::evened_out(const UnevenEnds& uneven, bool whole) {
   if (reverse_->change != 0) end_change(reverse_->change, reverse_->steps, whole ? "undone" : "undo failed");
 }
 
-// Undoes, newest first, what may have broken it. `then(true)`: all that was undone is as it was.
+// Rolls back the changes that may have broken it, newest first. `then(true)`: all of them are as before.
 void Application::undo(std::vector<Step> not_done, std::function<void(bool)> then) {
   enter(Phase::undo);
   effects_.hold_out();
@@ -141,7 +146,8 @@ void Application::undo(std::vector<Step> not_done, std::function<void(bool)> the
   undo_next();
 }
 
-// Of some subjects those that may be broken by what this change wrote. What a remedy did can't be undone.
+// Of some subjects, those that this change's writes may have broken. The action of a remedy can't be rolled
+// back.
 std::set<std::string> Application::blamed_on(const Written& change, std::set<std::string> subjects) const {
   const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
   const auto crosses = [&](const std::string& subject) {
@@ -157,7 +163,7 @@ std::set<std::string> Application::blamed_on(const Written& change, std::set<std
   return subjects;
 }
 
-// A suspect, or what lies on top of what an older suspect wrote.
+// A suspect, or a change on top of what an older suspect wrote.
 bool Application::is_to_be_undone(std::size_t place) const {
   const std::vector<Written>& left = undoing_->left;
   const auto is_suspect = [this](const Written& one) { return !blamed_on(one, undoing_->broken).empty(); };
@@ -168,7 +174,7 @@ bool Application::is_to_be_undone(std::size_t place) const {
                      });
 }
 
-// Of a change new hosts, if all that is broken by it ends there; none: it is to be undone whole.
+// The new hosts of a change, if everything that it broke ends there; none: all of it is to be rolled back.
 std::set<std::string> Application::new_hosts_to_blame(const Written& change) const {
   const std::set<std::string> blamed = blamed_on(change, undoing_->broken);
   const bool all_new = std::ranges::all_of(blamed, [this](const std::string& subject) {
@@ -179,7 +185,7 @@ std::set<std::string> Application::new_hosts_to_blame(const Written& change) con
   return hosts_to_blame(blamed, last_, new_ends(change.steps, fleet_), *options_.measurer);
 }
 
-// What is undone next of what is left: a change, or its steps on new hosts with what must be alike at the
+// The next part to roll back: a change, or its steps on new hosts together with what must be alike at the
 // other ends of their cables.
 Application::Written Application::take_from(std::size_t place) {
   Written& change = undoing_->left[place];
@@ -204,8 +210,9 @@ void Application::undo_next() {
   while (place < left.size() && !is_to_be_undone(place)) ++place;
   if (place == left.size()) return undo_over();
   undoing_->now = take_from(place);
+  if (!undoing_->now.of_this_run) effects_.forget_what_goes_with(undoing_->now.steps);
   effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
-    reverse(undoing_->now.steps, now, "undo of change " + std::to_string(undoing_->now.change),
+    reverse(undoing_->now.steps, now, "rollback of change " + std::to_string(undoing_->now.change),
             [this] { undone(); });
   });
 }
@@ -224,8 +231,8 @@ void Application::undone() {
   });
 }
 
-// A device that starts again in the middle of an undo forgets what was put back before, and another hand may
-// move it: all that was put back so far is read once more. `then`: whether that of this change is there.
+// A device that restarts during a rollback loses what was put back before, and another writer may change it:
+// everything put back so far is read once more. `then`: whether that of this change is in place.
 void Application::look_again(std::uint64_t change, std::function<void(bool is_there)> then) {
   for (const Step& step : reverse_->plan.steps) {
     if (step.id > reverse_->steps.size() || !is_good(reverse_->steps[step.id - 1].state)) continue;
@@ -240,7 +247,7 @@ void Application::look_again(std::uint64_t change, std::function<void(bool is_th
   std::vector<Step> steps;
   for (const auto& [place, one] : put_back_) {
     if (steps.empty() || steps.back().device != place.first) steps.emplace_back().device = place.first;
-    if (one.was != one.value)  // else a guard, which came and went
+    if (one.was != one.value)  // otherwise a guard, which was set and removed
       steps.back().changes.push_back({place.second, one.was, one.value, 0, false});
   }
   if (steps.empty()) return then(true);
@@ -308,13 +315,13 @@ void Application::undo_over() {
   then(whole);
 }
 
-// What is rolled back is not written again unasked; of a guilty change, nor on devices that it had not
-// reached, unless new hosts alone were taken back. A lock of routes is there for a while only: what takes one
-// away has to be written, whatever became of the change.
+// Values that were rolled back are not written again without approval; those of a guilty change not on
+// devices that it had not reached either, unless only new hosts were rolled back. Route locks are temporary
+// and are not refused: the write that removes one must stay possible.
 void Application::refuse(const UndoneChange& undone) {
   if (!undone.guilt) return;
   std::set<std::string> digests;
-  std::set<std::string> writes;  // as of no device
+  std::set<std::string> writes;  // without the device
   for (const Step& step : undoing_->now.steps)
     for (const auto& [path, want] : net_writes(step.changes)) {
       if (path.row() == schema_columns().mtu_rows().lock) continue;
@@ -335,7 +342,7 @@ void Application::refuse(const UndoneChange& undone) {
   note(ledger_.refuse(all));
 }
 
-// What was refused once, and is kept now with a person's word, is refused no more.
+// A refused value that is now kept with approval is no longer refused.
 void Application::accept_kept() {
   if (!answered_ || report_.verdict != ApplyVerdict::kept) return;
   const Result<std::vector<RefusedWrite>> refused = ledger_.refused();

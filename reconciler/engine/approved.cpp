@@ -16,7 +16,7 @@ constexpr std::array kDisruptions{Disruption::none, Disruption::traffic, Disrupt
 struct Word {
   std::string_view text;
   Hold::Kind kind;
-  std::optional<Disruption> disruption;  // none: of any
+  std::optional<Disruption> disruption;  // none: any
 };
 constexpr std::array<Word, 9> kWords{{
     {"approval", Hold::Kind::approval, std::nullopt},
@@ -30,13 +30,13 @@ constexpr std::array<Word, 9> kWords{{
     {"gate", Hold::Kind::gate, std::nullopt},
 }};
 
-// Kinds of holds that no word lifts, as plans name them.
+// Kinds of holds that no name lifts, as plans name them.
 struct NoWord {
   std::string_view kind;
   std::string_view why;
 };
 constexpr std::array<NoWord, 4> kNoWords{{
-    {"window", "a window opens by time alone"},
+    {"window", "a window opens by time only"},
     {"management", "the last path to a device is never cut"},
     {"hostPolicy", "what a host's policy refuses only its root allows, in the policy"},
     {"inPerson", "it is answered at the prompt: leave out --yes"},
@@ -50,16 +50,15 @@ Error unknown(std::string_view text) {
   for (const NoWord& one : kNoWords)
     if (one.kind == text)
       return Error{ErrorKind::invalid_spec,
-                   "no word lifts '" + std::string(text) + "': " + std::string(one.why)};
+                   "'" + std::string(text) + "' cannot be approved: " + std::string(one.why)};
   const std::vector<std::string_view> words = approval_words();
   const std::string_view near = nearest(text, words);
-  std::string said =
-      text.empty() ? "a kind of hold is missing" : "there is no kind of hold '" + std::string(text) + "'";
+  std::string said = text.empty() ? "a hold is missing" : "unknown hold '" + std::string(text) + "'";
   if (!near.empty())
     return Error{ErrorKind::invalid_spec, said + "; did you mean '" + std::string(near) + "'?"};
   std::string all;
   for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  return Error{ErrorKind::invalid_spec, said + "; there are " + all};
+  return Error{ErrorKind::invalid_spec, said + "; it is one of " + all};
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Approved: a person's word, by the kinds of holds that it lifts; and the words that name those kinds on the
-// command line (`apply --approve`), in plans and in messages.
+// Approved: an approval, as the kinds of holds that it lifts; and the names of those kinds on the command
+// line (`apply --approve`), in plans and in messages.
 //
-// Promises: a hold that some word lifts has exactly one that is its own; the word for one disruption is none
-// for another. What protects the last path to a device, a host's policy and windows are lifted by no word,
-// whoever says it; `in_person` is the prompt's, and has none. Refuses: other words, with the one that was
-// probably meant.
+// Promises: a hold that can be lifted has exactly one name of its own; the name for one disruption does not
+// lift another. Holds that protect the last path to a device, a host's policy and windows can't be lifted by
+// any name; `in_person` is lifted at the prompt only and has no name. Refuses: unknown names, suggesting the
+// one that was probably meant.
 #pragma once
 
 #include <initializer_list>
@@ -24,25 +24,25 @@ class Approved {
   Approved(std::initializer_list<Hold::Kind> kinds) {
     for (const Hold::Kind kind : kinds) add(kind);
   }
-  void add(Hold::Kind kind);  // approval: of every disruption
+  void add(Hold::Kind kind);  // for every disruption
   void add(Hold::Kind kind, Disruption disruption) { lifted_.emplace(kind, disruption); }
-  // A hold of this kind, of a step of that disruption.
+  // Whether it lifts a hold of this kind on a step with that disruption.
   bool lifts(Hold::Kind kind, Disruption disruption) const;
 
  private:
   std::set<std::pair<Hold::Kind, Disruption>> lifted_;
 };
 
-// The word that lifts a hold of a step of that disruption, and nothing more; empty: none does.
+// The name that lifts a hold of a step with that disruption, and nothing more; empty: none does.
 std::string_view word_of(Hold::Kind kind, Disruption disruption);
 
-// All words, as they are told.
+// All names, in the order in which they are listed to users.
 std::vector<std::string_view> approval_words();
 
 // "approval:traffic,budget".
 Result<Approved> parse_approved(std::string_view words);
 
-// The holds of a step that were not lifted.
+// The holds of a step that are not lifted.
 std::vector<Hold> standing_holds(const Step& step, const Approved& approved);
 
 }  // namespace lockstep

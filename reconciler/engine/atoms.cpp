@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// Longest chain of references that is followed; the schema's is 6.
+// The longest chain of references that is followed; the schema's longest is 6.
 constexpr int kChainMax = 16;
 
 constexpr std::string_view kBeside =
@@ -31,7 +31,7 @@ std::string in_one_write(const std::string& why) {
 
 bool is_removal(const AtomChange& change) { return !change.want; }
 
-// Which changes of a device are there, by row.
+// The changes of a device, indexed by row.
 class Index {
  public:
   explicit Index(const std::vector<AtomChange>& changes) {
@@ -48,7 +48,7 @@ class Index {
 
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-// The order between a change and one of the row that it refers to. False: none.
+// The order between a change and one of the row that it refers to. False: there is none.
 bool relate(const std::vector<AtomChange>& changes, std::uint32_t one, std::uint32_t target, Edges& out) {
   if (one == target) return false;
   if (is_removal(changes[target])) {
@@ -96,8 +96,8 @@ std::optional<int> distance(Path entry, Path root, const Columns& columns) {
   return std::nullopt;
 }
 
-// Builds the atoms of one device. The order of the work: what must be saved after the changes; recreations
-// (they absorb changes), guards, commit units.
+// Builds the atoms of one device, in this order: rows that must be saved after the changes; recreations (they
+// absorb changes), guards, commit units.
 class Builder {
  public:
   Builder(const DeviceInput& device, const Columns& columns) : device_(device), columns_(columns) {
@@ -135,8 +135,8 @@ class Builder {
  private:
   static constexpr std::uint32_t kNobody = 0xFFFF'FFFF;
 
-  // What is removed takes its parts with it: they are in the plan too, so that it shows all and an undo
-  // brings all back.
+  // Removing an entry removes its parts: they are added to the plan, so that it shows everything and a
+  // rollback restores everything.
   void spell_out_parts() {
     if (device_.observation == nullptr) return;
     std::set<Path> known;
@@ -160,8 +160,8 @@ class Builder {
            incapable_of(device_.observation->incapable, path) == nullptr;
   }
 
-  // What keeps changes over a restart comes after the last of them. It may be there now, and will not be by
-  // then: so the plan makes it.
+  // The row that makes changes persistent comes after the last of them. It may exist now but will not after
+  // the changes, so the plan always writes it.
   void add_saves(Edges& edges) {
     const std::size_t given = pending_.size();
     for (std::uint32_t i = 0; i < given; ++i) {
@@ -199,7 +199,7 @@ class Builder {
     if (change.half != Half::none) to.half = change.half;
   }
 
-  // What an entry shall be in the end: the pending change's value, else what it is.
+  // The final value of an entry: that of the pending change, else the current one.
   Value final_value(Path path, Value now) const {
     for (auto change = pending_.rbegin(); change != pending_.rend(); ++change)
       if (change->path == path) return change->want;
@@ -216,8 +216,8 @@ class Builder {
     return wanted != nullptr ? wanted->origin : 0;
   }
 
-  // Takes::recreate: the object that the entry is a part of goes, with all that depends on it, and comes
-  // back.
+  // Takes::recreate: removes the object that the entry is a part of, with everything that depends on it, and
+  // creates it again.
   void recreate(std::uint32_t at) {
     const Path entry = pending_[at].path;
     const auto& reference = columns_.refers_to(entry.row());
@@ -234,7 +234,7 @@ class Builder {
         if (columns_.is_written(have.path.row()) && carrier(have.path.row()) == driver)
           if (const auto depth = distance(have.path, root, columns_))
             parts.push_back({*depth, have.path, have.value});
-    // What is to be added below it comes after it is there again.
+    // Additions below the object come after it was created again.
     for (const AtomChange& change : pending_)
       if (!change.was && change.want && carrier(change.path.row()) == driver)
         if (const auto depth = distance(change.path, root, columns_))
@@ -263,7 +263,7 @@ class Builder {
     return columns_.row(row).takes == Takes::under_guard && columns_.guard(row).has_value();
   }
 
-  // Takes::under_guard: guard, all changes that want this guard, and the guard's entry back.
+  // Takes::under_guard: sets the guard, makes all changes that need it, and restores the guard's entry.
   void bracket(std::uint32_t at) {
     const auto& guard = *columns_.guard(pending_[at].path.row());
     const Path path = with_keys_of(guard.row, pending_[at].path, guard.shared);
@@ -286,7 +286,7 @@ class Builder {
     absorb(path, atom);
   }
 
-  // A change joins the atom of its commit unit, or is one by itself.
+  // Adds a change to the atom of its commit unit, or creates one for it.
   void join_unit(std::uint32_t at) {
     const RowId row = pending_[at].path.row();
     const Row& columns = columns_.row(row);
@@ -345,7 +345,7 @@ class Builder {
     }
   }
 
-  // `whole`: by port, why its classes are not cut.
+  // `whole`: by port, why its classes are not split.
   void note_replacements(const std::vector<std::uint32_t>& in_one,
                          const std::map<std::string_view, std::string>& whole) {
     for (Atom& atom : out_.atoms)

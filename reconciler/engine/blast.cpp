@@ -92,18 +92,12 @@ std::string_view to_string(StepState state) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 12> kWords{"nothing to do",
-                                                    "kept",
-                                                    "partly",
-                                                    "effects open",
-                                                    "undone",
-                                                    "undo failed",
-                                                    "quarantined",
-                                                    "waits for a window",
-                                                    "stopped",
-                                                    "kept, not validated",
-                                                    "waits for a person's word",
-                                                    "undone in part"};
+  constexpr std::array<std::string_view, 12> kWords{"nothing to do",  "kept",
+                                                    "partly",         "effects open",
+                                                    "undone",         "undo failed",
+                                                    "quarantined",    "waits for a window",
+                                                    "stopped",        "kept, not validated",
+                                                    "needs approval", "undone in part"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 

@@ -1,11 +1,11 @@
-// BudgetCheck: minCapacity once more, before steps that disturb live traffic begin: the plan may be minutes
-// old, and something may have gone down meanwhile.
+// BudgetCheck: checks minCapacity once more before steps that disturb live traffic begin: the plan may be
+// minutes old, and something may have gone down meanwhile.
 //
-// Promises: the whole fleet is read again for each question, and again and again where there is not room for
-// all, until settle_time has passed since what is under way was another, as what comes back by itself need
-// not hold a rollout; who has room then may begin, in the order asked, beside what is under way; every other
-// one gets the reason, which names what is down. One question at a time; it is answered once, never from
-// within its call. Single-threaded over the executor.
+// Promises: the whole fleet is read again for each question, and repeatedly while there is not room for all,
+// until settle_time has passed since the set of running steps last changed, so that what recovers by itself
+// does not hold a rollout. Then steps may begin that have room, in the order asked, beside the running ones;
+// every other step gets a reason that names what is down. One question at a time; each is answered once,
+// never from within its call. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -30,13 +30,13 @@ class BudgetCheck {
   BudgetCheck(const BudgetCheck&) = delete;
   BudgetCheck& operator=(const BudgetCheck&) = delete;
 
-  // Whether a step is of those that are asked for.
+  // Whether this check applies to a step.
   bool concerns(const Step& step) const;
   bool under_way() const { return done_ != nullptr; }
-  // `running`: the steps that are under way, in the order of the plan; asked again at each reading.
+  // `running`: the steps under way, in the order of the plan; queried again at each reading.
   using Running = std::function<std::vector<const Step*>()>;
   void ask(std::vector<const Step*> steps, Running running, std::function<void(const Reasons&)> done);
-  // It is answered for as far as it went.
+  // Answers at once, from what was read so far.
   void stop();
 
  private:
@@ -50,7 +50,7 @@ class BudgetCheck {
   const RunContext& context_;
   std::vector<const Step*> steps_;
   Running running_;
-  std::vector<const Step*> beside_;  // those that were, at the last reading
+  std::vector<const Step*> beside_;  // the running steps at the last reading
   std::function<void(const Reasons&)> done_;
   Time until_{};
   std::chrono::milliseconds pause_{0};

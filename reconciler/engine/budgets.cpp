@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Earlier batches that are tried before a new one is opened: bounds the number of capacity questions.
+// Earlier batches that are tried before a new one is opened: limits the number of capacity questions.
 constexpr std::size_t kBatchesTried = 8;
 
 // Steps that may be out of service at once.
@@ -17,7 +17,7 @@ struct Batch {
   std::set<std::string> groups;
   std::set<std::string> devices;
   std::set<std::uint32_t> cables;
-  double least = 0;  // the strictest share that any of them asks for
+  double least = 0;  // the strictest share that any of them requires
 };
 
 class Budgets {
@@ -45,7 +45,7 @@ class Budgets {
  private:
   const DeviceInput& device_of(std::size_t step) const { return *device_.at(steps_[step].step.device); }
 
-  // What touches only what is out of service already takes nothing away: it may well bring it back.
+  // A step that touches only what is already out of service takes nothing away, and may restore it.
   double least_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
     return device.policy == nullptr || takes_nothing(step) ? 0 : device.policy->least_capacity(device.role);
@@ -66,8 +66,8 @@ class Budgets {
     return least_of(index) > 0 || !group_of(index).empty();
   }
 
-  // Level b + 1 stands for batch b; level 0 for no batch.
-  // Remedies come after all else of their wave, and nothing waits for one that may not be needed.
+  // Level b + 1 stands for batch b; level 0 for no batch. Remedies come after everything else in their wave,
+  // and nothing waits for one that may not be needed.
   std::size_t first_of_wave(const Step& step) {
     const auto [found, is_new] =
         wave_start_.try_emplace({step.wave, !step.remedy.empty()}, batches_.size() + 1);
@@ -155,13 +155,13 @@ class Budgets {
   std::map<std::pair<std::uint32_t, bool>, std::size_t> wave_start_;
 };
 
-// Gives ids again, so that every step has a larger id than what it comes after. Until then each has its
-// place.
+// Renumbers the steps, so that every step has a larger id than those that it comes after. Until then ids are
+// places.
 void renumber(OrderedDrafts& drafts) {
   std::vector<StepDraft>& steps = drafts.steps;
   const NextSteps next = next_steps(steps, drafts.barriers, &StepDraft::step);
   std::vector<std::size_t> waits{0};  // by id
-  std::vector<std::size_t> left{0};   // by number of a barrier: steps of it that have no new id
+  std::vector<std::size_t> left{0};   // by number of a barrier: its steps without a new id
   for (const StepDraft& draft : steps)
     waits.push_back(draft.step.after.size() + draft.step.after_barriers.size());
   for (const Barrier& barrier : drafts.barriers) left.push_back(barrier.after.size());

@@ -1,6 +1,6 @@
 // Columns: the schema's columns as the planner reads them: patterns resolved to rows, once.
 //
-// Promises: nothing here looks at path text; a column that names a row which does not exist reads as unset.
+// Promises: path text is never parsed here; a column that names a row which does not exist reads as unset.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace lockstep {
 
-// What must be alike at both ends of a cable: one end without the other is worse than neither.
+// What must be alike at both ends of a cable: changing one end alone is worse than changing neither.
 enum class LinkMatter : std::uint8_t { none, mtu, lossless, fec, speed };
-// Of the row by itself; what is committed with it or refers to it: link_ends.hpp.
+// For the row alone; rows committed with it or referring to it: link_ends.hpp.
 constexpr LinkMatter link_matter(const Row& row) {
   if (row.crosses(Ladder::mtu)) return LinkMatter::mtu;
   if (row.crosses(Ladder::lossless)) return LinkMatter::lossless;
@@ -24,7 +24,7 @@ constexpr LinkMatter link_matter(const Row& row) {
   return row.pattern == "interface[*]/speed" ? LinkMatter::speed : LinkMatter::none;
 }
 std::string_view to_string(LinkMatter matter);
-// What makes a port one that traffic ends at.
+// Rows that make a port an endpoint of traffic.
 constexpr bool gives_an_end(const Row& row) { return row.pattern == "interface[*]/address[*]"; }
 
 class Columns {
@@ -33,7 +33,7 @@ class Columns {
 
   struct Reference {
     RowId row = 0;
-    std::size_t shared = 0;  // how many leading keys both patterns have in common
+    std::size_t shared = 0;  // number of leading keys that both patterns share
   };
   struct GuardColumn {
     RowId row = 0;
@@ -43,7 +43,7 @@ class Columns {
 
   // The rows of one priority or class of a port; none: the schema has no such row.
   struct PriorityRows {
-    std::optional<RowId> pfc;  // the priorities that are lossless
+    std::optional<RowId> pfc;  // the lossless priorities
     std::optional<RowId> class_itself;
     std::optional<RowId> class_dscp;
     std::optional<RowId> class_priority;
@@ -52,12 +52,12 @@ class Columns {
     std::optional<RowId> buffer_xoff;
   };
 
-  // What decides the size of a host's packets; none: the schema has no such row.
+  // Rows that determine the packet size of a host; none: the schema has no such row.
   struct MtuRows {
     std::optional<RowId> port;     // its MTU
-    std::optional<RowId> lock;     // what routes are locked to, below it
-    std::optional<RowId> address;  // by which a port is of a pool
-    std::optional<RowId> admin;    // a route over a port that is shut can't be written
+    std::optional<RowId> lock;     // the lower MTU that routes are locked to
+    std::optional<RowId> address;  // determines the port's pool
+    std::optional<RowId> admin;    // a route over a port that is shut down can't be written
     std::optional<RowId> route;    // what is locked
     std::optional<RowId> rule;
   };
@@ -65,12 +65,13 @@ class Columns {
   const Row& row(RowId id) const { return row_(id); }
   const std::optional<Reference>& refers_to(RowId id) const { return refers_to_[id]; }
   const std::optional<GuardColumn>& guard(RowId id) const { return guards_[id]; }
-  // How many leading keys tell one commit unit of this row from another.
+  // The number of leading keys that identify a commit unit of this row.
   std::size_t commit_keys(RowId id) const { return commit_keys_[id]; }
   bool is_written(RowId id) const;
-  // The row that must be written after each change of this one; none: its changes last by themselves.
+  // The row that must be written after each change of this one; none: its changes are persistent by
+  // themselves.
   const std::optional<Reference>& saved_by(RowId id) const { return saved_by_[id]; }
-  // Collections whose members make their port or device carry traffic: addresses, neighbours, routes.
+  // Collections whose members mean that their port or device has traffic: addresses, neighbours, routes.
   const std::vector<RowId>& traffic_collections() const { return traffic_collections_; }
   const PriorityRows& priority_rows() const { return priority_rows_; }
   const MtuRows& mtu_rows() const { return mtu_rows_; }

@@ -16,7 +16,7 @@ Time::duration Damping::wait_after(int heals) const {
   return std::min(limits_.heal_wait_min * (1 << doublings), limits_.heal_wait_max);
 }
 
-// Of an entry that is away.
+// For an entry that is clear.
 bool Damping::is_forgotten(const Counted& entry, Time now) const {
   const Time::duration quiet = now - *entry.gone;
   return quiet > limits_.forget_factor * std::max(entry.lasted, wait_after(entry.heals)) ||

@@ -1,11 +1,11 @@
-// Damping: how often an entry came, went and was healed, and when it may be healed again.
+// Damping: counts how often an entry drifts, clears and is healed, and decides when it may be healed again.
 //
-// Promises: pure: time is an argument. What was never healed may be healed at once. Each healing that did not
-// last (the entry came back, or never went) doubles the wait before the next one, up to `heal_wait_max`,
-// whatever the period of whoever writes it back: the wait begins when the entry came back. Both are forgotten
-// once the entry has stayed away for `forget_factor` times as long as its healings lasted, or as it last had
-// to wait, and at the latest after `forget_max`; the return that ends such a quiet time is the first of a new
-// count.
+// Promises: pure: time is an argument. An entry that was never healed may be healed at once. Each heal that
+// does not last (the entry drifts again, or never cleared) doubles the wait before the next one, up to
+// `heal_wait_max`, independent of how often another writer changes it back: the wait begins when the drift
+// returns. Counts and waits are reset once the entry has stayed clear for `forget_factor` times as long as
+// its heals lasted or as long as its last wait, and at the latest after `forget_max`; the drift that ends
+// such a quiet time starts a new count.
 #pragma once
 
 #include <chrono>
@@ -22,30 +22,30 @@ namespace lockstep {
 
 class Damping {
  public:
-  // Choices, all of them.
+  // All of these are choices.
   struct Limits {
     int flaps_max = 4;  // changes within `flap_window`
     std::chrono::milliseconds flap_window{10'000};
-    int returns_max = 3;  // after a healing each: a third return is nobody's accident
+    int returns_max = 3;  // returns after a heal: a third one is no accident
     std::chrono::milliseconds heal_wait_min{1'000};
     std::chrono::milliseconds heal_wait_max{300'000};
-    int forget_factor = 4;  // writers with a period are irregular: a job that is skipped once or twice
-    std::chrono::milliseconds forget_max = std::chrono::hours(48);  // a daily job is the slowest that counts
+    int forget_factor = 4;  // periodic writers are irregular: a job may be skipped once or twice
+    std::chrono::milliseconds forget_max = std::chrono::hours(48);  // the slowest writer is a daily job
   };
   explicit Damping(Limits limits) : limits_(limits) {}
   Damping() : Damping(Limits{}) {}
 
-  // It differs from `now` on, or in another way than before.
+  // The entry drifts from `now` on, or drifts in another way than before.
   void came(const std::string& device, Path path, Time now);
   void went(const std::string& device, Path path, Time now);
-  // A healing of its device, which it was there for, is over.
+  // A heal of the device is over that began while the entry drifted.
   void healed(const std::string& device, Path path, Time now);
 
-  // Changes `flaps_max` times within the window.
+  // Whether it changed `flaps_max` times within the window.
   bool flaps(const std::string& device, Path path, Time now) const;
-  // How often it came back after it was healed, since it was last quiet.
+  // How often it drifted again after a heal, since it was last quiet.
   int returns(const std::string& device, Path path, Time now) const;
-  // Somebody writes it back.
+  // Whether another writer keeps changing it back.
   bool is_fought_over(const std::string& device, Path path, Time now) const {
     return returns(device, path, now) >= limits_.returns_max;
   }
@@ -55,12 +55,12 @@ class Damping {
   struct Counted {
     std::vector<Time> changes;  // within the window
     bool there = false;
-    std::optional<Time> came;  // for the first time since it was last healed
-    std::optional<Time> gone;  // when it last went
+    std::optional<Time> came;  // first drift since the last heal
+    std::optional<Time> gone;  // when it last cleared
     int heals = 0;
     int returns = 0;
     Time last_heal{};
-    Time::duration lasted{};  // the longest time that it stayed away
+    Time::duration lasted{};  // the longest time that it stayed clear
   };
   using Key = std::pair<std::string, std::uint32_t>;
   const Counted* find(const std::string& device, Path path) const;
@@ -71,7 +71,7 @@ class Damping {
 
   Limits limits_;
   std::map<Key, Counted> entries_;
-  std::size_t drop_at_ = 1024;  // entries; a choice: few enough to go through, whenever they have doubled
+  std::size_t drop_at_ = 1024;  // entries; a choice: old ones are dropped whenever the count has doubled
 };
 
 }  // namespace lockstep

@@ -80,14 +80,14 @@ std::string device_digest(const Intent& intent, const Observation& observation,
   Digest digest;
   digest.add("device");
   digest.add(intent.device);
-  // Both trees are in path order, so one walk through both finds what is there of what is wanted.
+  // Both trees are in path order, so one walk through both finds the desired entries that exist.
   const std::span<const Entry> have = observation.have.entries();
   std::size_t at = 0;
   for (const Entry& want : intent.want.entries()) {
     while (at < have.size() && have[at].path != want.path && have[at].path < want.path) ++at;
     const bool there = at < have.size() && have[at].path == want.path;
     const Value seen = there ? have[at++].value : Value{};
-    // Effects come and go by themselves: no write rests on them.
+    // Effects come and go by themselves: no write depends on them.
     if (schema_row(want.path.row()).facet == Facet::effect) continue;
     digest.add(want.path);
     digest.add(want.value);

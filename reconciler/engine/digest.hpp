@@ -1,4 +1,4 @@
-// Digests: what ties a plan to the ground that it was made on. SHA-256, written "sha256:<hex>".
+// Digests: tie a plan to the state that it was made from. SHA-256, written "sha256:<hex>".
 //
 // Promises: the same content gives the same digest in every run and on every machine (texts, never ids).
 #pragma once
@@ -21,15 +21,15 @@ class Digest {
   ~Digest();
   Digest(const Digest&) = delete;
   Digest& operator=(const Digest&) = delete;
-  // Fields are set off by their length, so that ("ab", "c") differs from ("a", "bc").
+  // Each field is preceded by its length, so that ("ab", "c") differs from ("a", "bc").
   void add(std::string_view field);
-  // The row once for a run of paths of one row.
+  // In a run of paths of one row, the row is hashed once.
   void add(Path path);
   void add(Value value);
   std::string finish();
 
  private:
-  // Hashed in pieces of this size: a call of OpenSSL costs more than a short field.
+  // Data is hashed in pieces of this size: a call of OpenSSL costs more than a short field.
   static constexpr std::size_t kPieceSize = 1U << 14;
   void number(std::uint64_t value);
   void tag(char kind) { pending_ += kind; }
@@ -40,9 +40,9 @@ class Digest {
 };
 
 std::string plan_digest(const Plan& plan);
-// An entry of a device that is left with a value.
+// An entry of a device with the value that a write leaves there.
 std::string write_digest(const std::string& device, Path path, Value want);
-// What some changes of a device leave otherwise than they found it: a guard is put there and taken back.
+// The net effect of the changes of a device: a guard that is set and put back does not count.
 template <class Changes>
 std::map<Path, Value> net_writes(const Changes& changes) {
   std::map<Path, std::pair<Value, Value>> net;  // found, left

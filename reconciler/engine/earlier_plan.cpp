@@ -46,11 +46,10 @@ class Comparison {
     for (std::uint32_t i = 0; i < now.steps.size(); ++i) of_device_[now.steps[i].device].push_back(i);
   }
 
-  // The id of the step of now that is this one but for its place in the order; 0 and the reason: there is
-  // none. Each step of now is found once.
+  // The id of the step in the new plan that is identical to this one except for its place in the order; 0 and
+  // the reason: there is none. Each new step is matched once.
   std::uint32_t find(const Step& step, std::string& why) {
-    why = step.remedy.empty() ? "the specs don't ask for it now"
-                              : "it is not needed now: what it was for is as desired, or can't break now";
+    why = step.remedy.empty() ? "the specs don't ask for it now" : "it is not needed now";
     const auto steps = of_device_.find(step.device);
     if (steps == of_device_.end()) return 0;
     bool is_near = false;
@@ -72,7 +71,7 @@ class Comparison {
   }
 
  private:
-  // In what a step of now differs from an earlier one; empty: in nothing.
+  // How a step of the new plan differs from the earlier one; empty: it does not.
   std::string difference(const Step& was, const Step& is) const {
     if (std::string changes = difference_of_changes(was, is); !changes.empty()) return changes;
     if (was.wave != is.wave) return fmt::format("it is of wave {} now, not of wave {}", is.wave, was.wave);
@@ -91,7 +90,7 @@ class Comparison {
     return "";
   }
 
-  // Effects come and go by themselves: a remedy is approved for those that it was for, or for some of them.
+  // Effects come and go by themselves: a remedy is approved for the effects that it was for, or some of them.
   static std::string difference_of_effects(const Step& was, const Step& is) {
     if (was.before_writes != is.before_writes) return "it comes before or after the writes of its wave now";
     for (const PlannedChange& effect : is.changes)
@@ -131,7 +130,7 @@ class Comparison {
   std::set<std::uint32_t> found_;
 };
 
-// The reason of the first in a chain of refused steps: all of them would be as long as the chain.
+// The reason of the first in a chain of refused steps: repeating all of them would be as long as the chain.
 std::string first_reason(const std::string& why) {
   if (!why.starts_with(kComesAfter) && !why.starts_with(kNotWithout)) return why;
   const std::size_t last = why.find(": ");
@@ -142,11 +141,11 @@ std::string comes_after(std::uint32_t before, const std::string& why) {
   return fmt::format("{}{}: {}", kComesAfter, before, first_reason(why));
 }
 
-// Of two ids; 0: none.
+// The first of two ids that is not 0; 0: none.
 std::uint32_t first_of(std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; }
 
-// Whether steps come after the same ones in both plans. `found`, `refused`: by earlier id; asked in the order
-// of ids, while both are made.
+// Compares whether steps come after the same ones in both plans. `found`, `refused`: by earlier id; called in
+// the order of ids, while both are filled.
 class OrderComparison {
  public:
   OrderComparison(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found,
@@ -161,13 +160,13 @@ class OrderComparison {
       number_.push_back(by_steps_.try_emplace(now.barriers[i].after, i + 1).first->second);
   }
 
-  // Why a step that is found may not run after what it comes after now; empty: it may.
+  // Why a matched step may not run after its predecessors in the new plan; empty: it may.
   std::string why_not(const Step& earlier, const Step& now) {
-    if (!now.remedy.empty()) return "";  // remedies take turns, and none builds on another
+    if (!now.remedy.empty()) return "";  // remedies run in turn, and none depends on another
     if (const std::uint32_t before = first_refused_.of(earlier); before != 0)
       return comes_after(before, refused_.at(before));
     if (is_alike(earlier, now)) return "";
-    // It may be said by a barrier in one plan, and step by step in the other.
+    // One plan may have a barrier where the other lists each step.
     const std::vector<std::uint32_t> approved = of_now(steps_before(earlier_, earlier));
     const std::vector<std::uint32_t> wanted = steps_before(now_, now);
     if (approved == wanted) return "";
@@ -188,7 +187,7 @@ class OrderComparison {
     return ids;
   }
 
-  // The first barrier of now that is of the same steps; 0: there is none.
+  // The first barrier of the new plan with the same steps; 0: there is none.
   std::uint32_t barrier_of_now(std::uint32_t number) {
     std::optional<std::uint32_t>& known = found_barrier_[number - 1];
     if (!known) {
@@ -211,12 +210,13 @@ class OrderComparison {
   const std::vector<std::uint32_t>& found_;
   Before<std::uint32_t, Of, std::uint32_t (*)(std::uint32_t, std::uint32_t)> first_refused_;
   const std::map<std::uint32_t, std::string>& refused_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> by_steps_;  // of now's barriers: the first number
-  std::vector<std::uint32_t> number_;                             // by number of now's: that number
+  std::map<std::vector<std::uint32_t>, std::uint32_t> by_steps_;  // of the new plan: the first number
+  std::vector<std::uint32_t> number_;                             // by number in the new plan: that number
   std::vector<std::optional<std::uint32_t>> found_barrier_;       // by earlier number
 };
 
-// What falls with a step that may not run: what stands as one with it in either plan, and what comes after.
+// Refuses what depends on a step that may not run: the steps tied to it in either plan, and those that come
+// after it.
 class Fallen {
  public:
   Fallen(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found, ApprovedPart& part)
@@ -251,7 +251,8 @@ class Fallen {
  private:
   using Group = std::pair<bool, std::uint32_t>;  // of now, its number
 
-  // Of what stands as one with a step of that device that the earlier plan lacks, or has otherwise.
+  // The reason for steps tied to a step of that device that the earlier plan lacks, or has with other
+  // content.
   std::string why_without(const std::string& device) const {
     const auto other = not_found_.find(device);
     if (other == not_found_.end())
@@ -268,7 +269,7 @@ class Fallen {
                                         device, first_reason(reason));
     for (const Group& group : groups_of_[id])
       for (const std::uint32_t other : std::exchange(groups_[group], {})) refuse(other, why, device);
-    if (!earlier_.steps[id - 1].remedy.empty()) return;  // what comes after one only keeps out of its way
+    if (!earlier_.steps[id - 1].remedy.empty()) return;  // its followers only avoid running beside it
     for (const std::uint32_t next : next_.of_step[id]) refuse(next, comes_after(id, reason), "");
     for (const std::uint32_t number : next_.barriers[id])
       for (const std::uint32_t next : std::exchange(next_.of_barrier[number], {}))
@@ -284,14 +285,14 @@ class Fallen {
   const Plan& earlier_;
   ApprovedPart& part_;
   NextSteps next_;                                         // of the earlier plan
-  std::map<Group, std::vector<std::uint32_t>> groups_;     // ids of earlier; none: it has fallen
+  std::map<Group, std::vector<std::uint32_t>> groups_;     // earlier ids; none: it was refused
   std::map<std::uint32_t, std::vector<Group>> groups_of_;  // by earlier id
-  std::map<Group, std::string> lacking_;                   // the device of a step that earlier lacks
-  std::map<std::string, std::uint32_t> not_found_;         // by device: an earlier id that now lacks
+  std::map<Group, std::string> lacking_;                   // the device of a step that the earlier plan lacks
+  std::map<std::string, std::uint32_t> not_found_;         // by device: an earlier id that the new plan lacks
   std::deque<std::uint32_t> fallen_;
 };
 
-// Locks of routes are for the MTUs that change under them: where none of these may, none is written.
+// Route locks are for the MTUs that change under them: if none of these may change, no lock is written.
 void refuse_lone_locks(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found,
                        ApprovedPart& part) {
   const Columns::MtuRows& rows = schema_columns().mtu_rows();
@@ -311,7 +312,7 @@ void refuse_lone_locks(const Plan& earlier, const Plan& now, const std::vector<s
 
 std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
                                                   const std::vector<DeviceState>& now) {
-  std::map<std::string, std::string> moved;  // by device: why; empty: it has not
+  std::map<std::string, std::string> moved;  // by device: why it is stale; empty: it is not
   for (const PlanDevice& device : plan.devices) {
     std::string& why = moved[device.name];
     const auto index = fleet.find(device.name);
@@ -320,7 +321,7 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
     } else if (!now[*index].reachable) {
       why = device.name + std::string(kNotObserved);
     } else if (device_digest(*fleet[*index].intent, now[*index].observation, device.read) != device.digest) {
-      why = "the ground of " + device.name + " has moved since the plan was made";
+      why = device.name + " has changed since the plan was made";
     }
   }
   std::map<std::uint32_t, std::string> out;
@@ -384,7 +385,7 @@ ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::u
   ApprovedPart part{std::move(moved), {}, {}, {}};
   Comparison comparison(earlier, now);
   std::vector<std::uint32_t> found(earlier.steps.size() + 1, 0);  // by earlier id
-  std::vector<bool> known(now.steps.size() + 1, false);           // by id of now: the earlier plan has it
+  std::vector<bool> known(now.steps.size() + 1, false);           // by new id: the earlier plan has it
   OrderComparison order(earlier, now, found, part.refused);
   for (const Step& step : earlier.steps) {
     std::string why;
@@ -394,7 +395,7 @@ ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::u
       known[id] = true;
       why = order.why_not(step, now.steps[id - 1]);
     }
-    // Where its ground has moved that is the better reason.
+    // If the step is stale as well, that is the better reason.
     if (!why.empty()) part.refused.try_emplace(step.id, why);
   }
   for (const Step& step : now.steps)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reconciler/engine/new_ends.hpp"
 #include "reconciler/engine/remedies.hpp"
 #include "reconciler/engine/step_run.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -37,13 +38,13 @@ bool brings_about(const Step& step, const PlannedChange& change, const std::stri
   return true;
 }
 
-// What a remedy brought about reaches as far as a change of the same effects would.
+// What a remedy brings about spreads as far as a change of the same effects would.
 bool remedy_brings_about(const Step& step, const std::string& device, Path effect) {
   if (step.device == device && is_for(step, effect)) return true;
   return !step.if_open.empty() && schema_row(effect.row()).follows == Follows::network;
 }
 
-// How many of the entries that some steps wrote are unread, or as they were before.
+// How many of the entries that some steps wrote are unread, or still have their old value.
 std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
   std::size_t count = 0;
   for (const Step* const step : steps)
@@ -167,8 +168,9 @@ void Effects::settled(OpenEffects open) {
   done(std::move(open));
 }
 
-// What could not be read counts where it was there before, or where we wrote; what a neighbour does not
-// tell now and did not tell before is none of this change's. Nobody waits for what a maintenance explains.
+// An effect that could not be read counts as open if it was there before, or if we wrote there; what a
+// neighbour does not report now and did not report before is not due to this change. Effects explained by a
+// maintenance are not awaited.
 void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open,
                        OpenEffects& before) const {
   const std::string& name = fleet_[device].name;
@@ -189,15 +191,43 @@ void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects
   }
 }
 
-// Whether something that was written or cured may bring it about.
+// Whether something that was written or remedied may bring it about.
 bool Effects::is_awaited(std::size_t device, Path effect) const {
-  const std::string& name = fleet_[device].name;
-  return std::ranges::any_of(settling_->touched, [&](const Step& step) {
-    if (!step.remedy.empty() && remedy_brings_about(step, name, effect)) return true;
+  return may_bring_about(settling_->touched, fleet_[device].name, effect);
+}
+
+bool Effects::may_bring_about(const std::vector<Step>& steps, const std::string& device, Path effect) const {
+  return std::ranges::any_of(steps, [&](const Step& step) {
+    if (!step.remedy.empty() && remedy_brings_about(step, device, effect)) return true;
     return std::ranges::any_of(step.changes, [&](const PlannedChange& change) {
-      return brings_about(step, change, name, effect, fleet_.wiring());
+      return brings_about(step, change, device, effect, fleet_.wiring());
     });
   });
+}
+
+Effects::GoesWith Effects::goes_with(std::vector<Step> undone) const {
+  NewEnds new_with_it = new_ends(undone, fleet_);
+  return [this, ends = std::move(new_with_it), undone = std::move(undone)](const std::string& device,
+                                                                           Path effect) {
+    const bool is_figure = schema_row(effect.row()).type == EntryType::integer;
+    return (is_figure && may_bring_about(undone, device, effect)) || comes_with(ends, fleet_, device, effect);
+  };
+}
+
+void Effects::forget_what_goes_with(const std::vector<Step>& undone) {
+  const GoesWith goes = goes_with(undone);
+  std::erase_if(held_, [&](const auto& one) { return goes(fleet_[one.first].name, one.second); });
+}
+
+void Effects::forget_what_came_with(const std::vector<Step>& undone) {
+  forget_what_goes_with(undone);
+  std::vector<Step> making = undone;
+  for (Step& step : making)
+    std::erase_if(step.changes, [](const PlannedChange& change) {
+      return change.was || schema_row(change.path.row()).type != EntryType::present;
+    });
+  std::erase_if(held_,
+                [&](const auto& one) { return may_bring_about(making, fleet_[one.first].name, one.second); });
 }
 
 void Effects::observe_written(std::vector<Step> steps, std::function<void(States)> done) {

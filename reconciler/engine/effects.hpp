@@ -1,9 +1,9 @@
-// Effects: whether what is wanted of a cluster also happens, before, while and after an apply writes to it.
+// Effects: observes whether the desired effects are there, before, during and after an apply.
 //
-// Promises: what held before must hold again; what could not be read does not count as there; what was open
-// before, and nothing that was written or cured brings about (Row::follows), is not waited for; nothing is
-// changed. One question at a time; each is answered once, never from within its call. Single-threaded over
-// the executor.
+// Promises: an effect that was there before must be there again; one that could not be read does not count as
+// there; one that was open before, and that no write or remedy brings about (Row::follows), is not awaited;
+// nothing is changed. One question at a time; each is answered once, never from within its call.
+// Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -29,29 +29,41 @@ class Effects {
   Effects(const Effects&) = delete;
   Effects& operator=(const Effects&) = delete;
 
-  // Observes what the steps can touch, before they are begun. `done`: the devices that could not be.
+  // Observes what the steps can touch, before they begin. `done` gets the devices that could not be observed.
   void remember(const std::vector<Step>& steps, std::function<void(std::set<std::string> unseen)> done);
 
-  // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
-  // the end), or those that were there before (in between, and after an undo). Observes again and again until
-  // they are, or the settling time is over. The devices of `remedies` that may follow are observed too.
+  // Waits for the effects of the devices of some steps and of their neighbours: all desired ones (at the
+  // end), or those that were there before (in between, and after a rollback). Observes repeatedly until they
+  // are there, or the settling time is over. The devices of the `remedies` that may follow are observed too.
   void settle(std::vector<Step> touched, const std::vector<Step>& remedies, bool all,
               std::function<void(OpenEffects)> done);
-  // Of the last settling at the end: what was open before, is so still, and was not waited for.
+  // Of the last settling at the end: effects that were open before, are still open, and were not awaited.
   const OpenEffects& open_before() const { return open_before_; }
-  // Of the last settling: all effects of a device that are not as desired, and that no maintenance explains.
+  // Of the last settling: all effects of a device that are not as desired, except those explained by
+  // maintenance.
   const ChangeSet& open_of(const std::string& device) const;
   // Whether it was there before the change.
   bool held(std::size_t device, Path effect) const { return held_.contains({device, effect}); }
 
-  // The devices of some steps and their neighbours: again where something that was written could not be read,
-  // or is found as it was before, as reads may lag behind writes; of those observations the one that shows
-  // most.
+  // Whether an effect of a device goes away with steps that are rolled back: it came with new ends of theirs,
+  // or it is a figure (a session's timer, a speed) that they may have changed, whose value the specs give
+  // only for the state with them. The result must not outlive this object.
+  using GoesWith = std::function<bool(const std::string& device, Path effect)>;
+  GoesWith goes_with(std::vector<Step> undone) const;
+  // Before a rollback of what an earlier run wrote: effects that go with it are not awaited.
+  void forget_what_goes_with(const std::vector<Step>& undone);
+  // The same for a rollback of an older change that the user requests, which may be all that made traffic
+  // flow: if the change created objects, all effects that these may have brought about are forgotten too.
+  void forget_what_came_with(const std::vector<Step>& undone);
+
+  // Observes the devices of some steps and their neighbours, repeatedly while something that was written
+  // can't be read or still has its old value, as reads may lag behind writes; returns the observation that
+  // shows most of the writes.
   void observe_written(std::vector<Step> steps, std::function<void(States)> done);
 
-  // Waits end early, and what is being read is answered for as far as it went.
+  // Ends waits early; an observation under way is answered with what was read so far.
   void stop();
-  // From now on nothing is cut short: an undo is carried through; until let_go().
+  // From now on nothing is cut short, so that a rollback is completed; until let_go().
   void hold_out() { must_stop_ = false, holds_out_ = true; }
   void let_go() { holds_out_ = false; }
 
@@ -59,7 +71,7 @@ class Effects {
   struct Settling {
     std::vector<Step> touched;
     bool all = false;
-    std::vector<std::size_t> devices;  // of which something is open
+    std::vector<std::size_t> devices;  // those with open effects
     Time until{};
     std::chrono::milliseconds pause{0};
     std::function<void(OpenEffects)> done;
@@ -83,6 +95,7 @@ class Effects {
   void settled(OpenEffects open);
   void add_open(std::size_t device, const DeviceState& state, OpenEffects& open, OpenEffects& before) const;
   bool is_awaited(std::size_t device, Path effect) const;
+  bool may_bring_about(const std::vector<Step>& steps, const std::string& device, Path effect) const;
 
   void read_again();
   void reading_over();
@@ -93,7 +106,7 @@ class Effects {
   bool must_stop_ = false;
   bool holds_out_ = false;
   std::set<std::pair<std::size_t, Path>> held_;
-  std::set<std::pair<std::size_t, Path>> were_open_;  // before, as it was read
+  std::set<std::pair<std::size_t, Path>> were_open_;  // before, as far as they were read
   OpenEffects open_before_;
   std::map<std::string, ChangeSet> open_of_;
   std::optional<ObserveRound> round_;

@@ -46,7 +46,7 @@ class FarEnds {
   }
 
  private:
-  // What differs at the ports of a device that may not be changed.
+  // Records the differences at the ports of a device that may not be changed.
   void withhold(const DeviceInput& device) {
     for (const Change& change : *device.withheld) {
       const Row& row = columns_.row(change.path.row());
@@ -86,7 +86,7 @@ class FarEnds {
     });
   }
 
-  // What a host sends as lossless is what its port takes as such: where that is held, so is it.
+  // A host sends as lossless what its port accepts as such: if that change is held, so is the sending.
   void hold_senders() {
     for (std::size_t d = 0; d < atoms_.size(); ++d) {
       if (input_.devices[d].role != "host") continue;
@@ -124,7 +124,7 @@ class FarEnds {
       }
   }
 
-  // Empty: it was read, or nobody asked.
+  // Empty: it was read, or not asked.
   std::string why_unread(const PortName& far, Path path) const {
     const auto device = by_name_.find(far.device);
     if (device == by_name_.end()) return "";
@@ -148,9 +148,9 @@ class FarEnds {
   const Columns& columns_;
   std::vector<DeviceAtoms>& atoms_;
   std::unordered_map<std::string_view, const DeviceInput*> by_name_;
-  // Device, port and matter: what differs where nothing may be changed.
+  // Device, port and matter: differences where nothing may be changed.
   std::set<std::tuple<std::string_view, std::string_view, LinkMatter>> withheld_;
-  std::string may_send_;  // what is taken away; empty: nobody
+  std::string may_send_;  // which host may still send what is removed; empty: none
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Far ends: settings whose order goes across a cable (Rung::crosses) where the other end could not
-// be read, and what must be alike at both ends (link_matter) where the other end may not be changed in this
-// run, and differs.
+// Far ends: holds settings whose order spans a cable (Rung::crosses) when the other end could not be read,
+// and settings that must be alike at both ends (link_matter) when the other end differs and may not be
+// changed in this run.
 //
 // Promises: pure; an atom with such a setting is held, with the reason: one end alone is not changed. A far
-// end that has what is wanted of that matter holds nothing. A port between two switches takes nothing away
-// while some host may still send it: one that could not be read or may not be changed, or whose own part is
-// held. A host sends nothing as lossless (its ToS, NCCL's traffic class) that a port of it would send while
-// what the port accepts as lossless is held. Everything else is left as it is.
+// end whose setting is already as desired holds nothing. A port between two switches removes nothing while
+// some host may still send it: a host that could not be read or may not be changed, or whose own change is
+// held. A host does not start to send something as lossless (its ToS, NCCL's traffic class) while the change
+// of what its port accepts as lossless is held. Everything else stays as it is.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// Which side of a cable must have a change first.
+// Which side of a cable must be changed first.
 enum class First : std::uint8_t { neither, switches, hosts };
 First first_side(const AtomChange& change, const Row& row);
 

@@ -78,7 +78,8 @@ std::optional<Carriers::WhyNot> Carriers::why_not(const Change& change,
     std::string those;
     for (const Result<Traits>& one : traits_)
       if (one) those += (those.empty() ? "" : ", ") + one->driver;
-    return WhyNot{"no driver carries this here: " + (those.empty() ? std::string("there is none") : those)};
+    return WhyNot{those.empty() ? std::string("this device has no driver")
+                                : "not supported by this device's drivers (" + those + ")"};
   }
   for (const Path port : ports_needed(path, change.want))
     if (const Incapable* const absent = incapable_of(incapable, port); absent != nullptr && absent->by_hand)

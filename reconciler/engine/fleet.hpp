@@ -1,11 +1,11 @@
-// Fleet: the devices that the engine works on, each with its intent and its drivers, and what was observed of
+// Fleet: the devices that the engine works on, each with its intent and its drivers, and what was observed on
 // them.
 //
-// Promises: making a fleet asks no device; what its drivers carry is learned with the first observation. Each
-// schema row of a device is carried by at most one driver (two that claim one row are an error of the device,
-// both named); wanted entries that no driver carries, or that the device says it can't carry, come back as
-// NotApplied with the reason and are never mixed up with drift. A device of which something could not be read
-// is never in sync. Refuses: devices without a name, or twice.
+// Promises: making a fleet reads no device; what its drivers support is learned with the first observation.
+// Each schema row of a device has at most one driver (two that claim one row are an error of the device that
+// names both); desired entries that no driver supports, or that the device can't provide, are returned as
+// NotApplied with the reason and are never mixed with drift. A device of which something could not be read is
+// never in sync. Refuses: devices without a name, and duplicate names.
 #pragma once
 
 #include <functional>
@@ -35,17 +35,17 @@ struct FleetDevice {
   bool is_host() const { return role == "host"; }
 };
 
-// Which driver carries which row of one device, as far as its drivers have said. A driver is named by its
-// index into FleetDevice::drivers.
+// Which driver supports which row of one device, as far as its drivers have answered. A driver is identified
+// by its index into FleetDevice::drivers.
 class Carriers {
  public:
   Carriers(std::string device, std::size_t drivers);
 
-  // What a driver answered when it was asked; an error takes nothing back. Of two that claim one row the
-  // later in the list stays unknown.
+  // Records a driver's answer; an error does not discard an earlier answer. If two drivers claim one row, the
+  // later one in the list stays unknown.
   void learn(std::size_t driver, Result<Traits> answer);
 
-  // Null: not known; why_unknown() tells.
+  // Null: not known; why_unknown() has the reason.
   const Traits* traits(std::size_t driver) const { return traits_[driver] ? &*traits_[driver] : nullptr; }
   const Error& why_unknown(std::size_t driver) const { return traits_[driver].error(); }
   std::optional<std::size_t> find(std::string_view name) const;
@@ -54,18 +54,18 @@ class Carriers {
   int writer(RowId row) const { return row < write_.size() ? write_[row] : -1; }
   struct WhyNot {
     std::string reason;
-    bool by_hand = false;  // as Incapable's, or a driver reads it and none writes it
+    bool by_hand = false;  // Incapable::by_hand, or a driver reads it and none writes it
   };
-  // Why this can't be done by a device that lacks `incapable` of itself, or of a port that it needs; none: it
-  // can.
+  // Why this change is not supported on a device that has these `incapable` entries, itself or at a port that
+  // the change needs; none: it is supported.
   std::optional<WhyNot> why_not(const Change& change, const std::vector<Incapable>& incapable) const;
-  // What is unread in `scope` where a driver gave no answer: its rows, or, where those are not known, all
-  // that no known driver reads.
+  // Adds what is unread in `scope` because a driver gave no answer: its rows, or, if those are not known, all
+  // rows that no known driver reads.
   void add_unread(std::size_t driver, const Scope& scope, const Error& why,
                   std::vector<Unread>& unread) const;
 
  private:
-  using Claims = std::vector<std::int16_t>;  // by row: the driver
+  using Claims = std::vector<std::int16_t>;  // by row: index of the driver
   void claim_anew();
   Result<Done> claim(std::size_t driver);
   Result<Done> claim(std::size_t driver, const std::vector<RowId>& rows, Claims& claims) const;
@@ -87,10 +87,10 @@ class Fleet {
   void learn(std::size_t index, std::size_t driver, Result<Traits> answer) {
     carriers_[index].learn(driver, std::move(answer));
   }
-  // Of what writes a row there; null: all is allowed.
+  // The permission for what writes a row there; null: everything is allowed.
   const Permission* permission(std::size_t index, RowId row) const;
   std::optional<std::size_t> find(const std::string& name) const;
-  // Those and the devices at the far ends of their cables, in order; of none: none.
+  // These devices and those at the far ends of their cables, in order; none for an empty list.
   std::vector<std::size_t> with_far_ends(const std::vector<std::size_t>& devices) const;
   const Wiring& wiring() const { return wiring_; }
 
@@ -101,34 +101,35 @@ class Fleet {
   Wiring wiring_;
 };
 
-// A wanted entry that no step can bring: no driver carries it, the device lacks it, or it is a person's work.
+// A desired entry that no step can write: no driver supports it, the device lacks it, or it requires manual
+// action.
 struct NotApplied {
   Path path;
   Value want;
   OriginId origin = 0;
-  std::string reason;    // "no driver carries this here: ..."
-  bool by_hand = false;  // it differs all the same
+  std::string reason;    // "not supported by this device's drivers (linux)"
+  bool by_hand = false;  // requires manual action, and differs all the same
 };
 
-// All rows, and by name what the intent names.
+// All rows; by name the entries that the intent names.
 Scope scope_of(const Intent& intent);
 
-// What is known of one device after one observation, compared with its intent.
+// What is known about one device after one observation, compared with its intent.
 struct DeviceState {
   std::string device;
   bool reachable = false;     // at least one driver answered
-  std::vector<Error> errors;  // of the drivers that did not
+  std::vector<Error> errors;  // of the drivers that did not answer
   Observation observation;    // all drivers' trees merged
-  Difference difference;      // without what is not applied
+  Difference difference;      // without the entries that are not applied
   std::vector<NotApplied> not_applied;
-  bool claims_unread = false;      // members of a claimed collection may be there unseen
-  std::vector<std::string> armed;  // transactions that the device will undo unless they are kept
+  bool claims_unread = false;      // members of a claimed collection may exist but are unread
+  std::vector<std::string> armed;  // transactions that the device will roll back unless they are kept
   bool complete() const {
     return reachable && errors.empty() && difference.unobserved.empty() && !claims_unread;
   }
-  // The first reason why it is not complete; empty: nobody gave one.
+  // The first reason why it is not complete; empty: none was given.
   std::string why_incomplete() const;
-  // Of an entry whose scope could not be read.
+  // For an entry whose scope could not be read.
   std::string why_unread(Path path) const;
 };
 

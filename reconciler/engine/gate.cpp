@@ -24,7 +24,7 @@ const GateFigure* find(const Figures& all, std::string_view subject) {
   return found == all.end() ? nullptr : found->second;
 }
 
-// Null: there is none that may be compared with it.
+// Null: there is none that is comparable.
 const GateFigure* find_like(const Figures& all, const GateFigure& figure) {
   const GateFigure* const found = find(all, figure.subject);
   return found != nullptr && found->terms == figure.terms ? found : nullptr;
@@ -34,11 +34,12 @@ bool is_worse(const GateFigure& before, const GateFigure& after) {
   return before.figure && after.figure && *after.figure < *before.figure * (1 - tolerance(before, after));
 }
 
-// A choice: beside others a byte costs more, by shared caches and hyperthreads, but not twice as much.
+// A choice: other traffic makes a byte more expensive, by shared caches and hyperthreads, but does not double
+// the cost.
 constexpr double kDearerThanByOthers = 2;
 
-// The fall is by the probes' own doing: each byte costs them more, and so much more that they had no less CPU
-// than before. Where others took it from them they had less.
+// Whether the probes' own CPU explains the fall: each byte costs them more, by so much that they had no less
+// CPU than before. If other processes had taken it from them, they would have had less.
 bool own_cpu_rose(const GateFigure& before, const GateFigure& after) {
   if (!before.cpu || !after.cpu || *before.cpu <= 0 || !after.figure || *after.figure <= 0) return false;
   const double rise = *after.cpu / *before.cpu;
@@ -80,7 +81,7 @@ Attribution of_unknown(const GateFigure& before, const GateFigure& after) {
 
 Judged judge_one(const GateFigure& before, const GateFigure& after) {
   Judged out{after.subject, Attribution::holds, "", after.on_fail};
-  if (after.state == SloState::none) return out;  // the pair went with what was undone
+  if (after.state == SloState::none) return out;  // the pair was removed by the rollback
   const std::string compared = against(before, after);
   if (after.state == SloState::holds) {
     if (is_worse(before, after)) out.why = compared;
@@ -99,7 +100,7 @@ bool is_better(const GateFigure& one, const GateFigure& other) {
          std::pair(rank(other.state), other.figure.value_or(0));
 }
 
-// At least half of them: one pair that fell is its own affair.
+// At least half of them: a single pair that fell does not count.
 bool controls_fell(const GateMeasurement* before, const GateMeasurement& after) {
   if (before == nullptr) return false;
   const Figures then = by_subject(before->controls);
@@ -244,11 +245,12 @@ GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
       }
       if (all_fell) {
         one.state = SloState::unknown;
-        one.cpu.reset();  // whose load it is nobody can tell
+        one.cpu.reset();  // the load can't be attributed
         one.why = "pairs that the change can't have touched fell as well";
         continue;
       }
-      // The best of the rounds: a change that slows a pair, or makes each byte dearer, does so each time.
+      // The best of the rounds: a change that slows a pair, or makes each byte more expensive, does so every
+      // time.
       const std::optional<double> first = one.cpu;
       if (is_better(*again, one)) {
         if (one.state != SloState::holds && again->state == SloState::holds && better++ == 0)

@@ -34,7 +34,7 @@ Json list_json(const std::vector<GateFigure>& all) {
 
 Error wrong(const std::string& what) { return {ErrorKind::invalid_spec, what}; }
 
-// None: it is not there.
+// None: the field is missing.
 Result<std::optional<double>> number_in(const Json& json, const char* name) {
   if (!json.contains(name)) return std::optional<double>();
   const Json& one = json[name];
@@ -81,7 +81,7 @@ Result<std::vector<GateFigure>> list_of(const Json& json, const char* name) {
 
 }  // namespace
 
-// A device's bytes that are no UTF-8 become U+FFFD: JSON has no words for them.
+// Bytes from a device that are not UTF-8 become U+FFFD: JSON can't express them.
 std::string text_of(const GateMeasurement& measured) {
   const Json out{{"figures", list_json(measured.figures)}, {"controls", list_json(measured.controls)}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);

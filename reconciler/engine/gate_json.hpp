@@ -1,9 +1,8 @@
-// What was measured before a change, as text: the journal keeps it for whoever has to judge that change
-// later.
+// What was measured before a change, as text: the journal keeps it until that change is judged.
 //
-// Promises: figures and controls that are written and read again are the same; what else a measurement has is
-// left out, as nobody compares it. Refuses (invalid_spec): text that is not of this form (a journal may be
-// damaged), with the first figure that is wrong.
+// Promises: figures and controls are the same after writing and reading; other fields of a measurement are
+// left out, as they are not compared. Refuses (invalid_spec): text of another form (a journal may be
+// damaged), naming the first figure that is wrong.
 #pragma once
 
 #include <string>

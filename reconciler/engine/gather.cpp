@@ -16,9 +16,8 @@ double budget_of(const DeviceInput& device) {
   return device.policy == nullptr ? 0 : device.policy->least_capacity(device.role);
 }
 
-// Draws ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the
-// bucket that has the least left to wait for: so a device's changes stay in one step wherever the order
-// allows.
+// Gathers ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the bucket that has
+// the least left to wait for: a device's changes stay in one step wherever the order allows.
 class Gatherer {
  public:
   Gatherer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const OrderGraph& order)
@@ -45,7 +44,7 @@ class Gatherer {
  private:
   struct Bucket {
     std::uint32_t wave = 1;
-    bool is_remedy = false;  // carried out after all else of its wave
+    bool is_remedy = false;  // runs after everything else in its wave
     std::uint32_t device = 0;
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
@@ -60,7 +59,7 @@ class Gatherer {
     }
   };
   enum class HeldBy : std::uint8_t { none, policy, gate, far_end, before_it, other_end };
-  // wave, whether it is a remedy, blocked, bucket
+  // Wave, whether it is a remedy, blocked, bucket.
   using Turn = std::tuple<std::uint32_t, bool, std::size_t, std::uint32_t>;
 
   const Atom& atom(std::uint32_t node) const {
@@ -83,7 +82,7 @@ class Gatherer {
   }
 
   // What comes after a held atom is not done either, nor what must be alike at the other end of its cable:
-  // neither may share a step with what can be.
+  // neither may share a step with what can run.
   void find_held() {
     held_.assign(order_.nodes.size(), HeldBy::none);
     for (std::uint32_t n = 0; n < order_.nodes.size(); ++n) {
@@ -108,7 +107,7 @@ class Gatherer {
     }
   }
 
-  // True: there are more now.
+  // True: more are held now.
   bool hold_other_ends() {
     bool more = false;
     for (const Tie& tie : order_.ties) {
@@ -167,7 +166,7 @@ class Gatherer {
     if (bucket != open_) queue_.insert(turn(bucket));
   }
 
-  // What comes after a barrier of the order waits for: one of the plan, or the steps themselves where they
+  // What nodes after a barrier of the order wait for: a barrier of the plan, or the steps themselves if they
   // are few.
   Sources gone_through(std::uint32_t node) {
     std::set<std::uint32_t> all = sources_[node].steps;
@@ -185,9 +184,9 @@ class Gatherer {
     return {{}, {known->second}};
   }
 
-  // `from`: what whatever comes after this node must wait for. What stays as it is for its other
-  // end alone is nothing that a whole tier waits for: what it waits for itself is. Its own cable does wait: a
-  // person's word for the other end lifts what holds both.
+  // `from`: what successors of this node must wait for. If the node is held only because of its other end,
+  // barriers of a whole tier do not wait for it, but for what it waits for itself. Nodes at its own cable do
+  // wait for it: an approval for the other end lifts both holds.
   void release(std::uint32_t node, const Sources& from) {
     for (const std::uint32_t next : order_.after[node]) {
       const bool stays = held_[node] == HeldBy::other_end && order_.nodes[next].device == kBarrier;
@@ -199,7 +198,7 @@ class Gatherer {
     }
   }
 
-  // Of the barriers that something comes before which is held for its other end.
+  // Finds the nodes behind barriers that follow a node held because of its other end.
   void find_behind() {
     std::set<std::uint32_t> barriers;
     for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
@@ -235,8 +234,8 @@ class Gatherer {
     drafts_.push_back(std::move(draft));
   }
 
-  // Where a step goes through a barrier that it is part of, as its changes did while it was gathered, it
-  // comes after the others of it.
+  // A step that passes a barrier that it is itself part of, as its changes did while they were gathered,
+  // comes after the other steps of the barrier.
   void comes_after(Sources after, Step& step) const {
     for (const std::uint32_t number : after.barriers) {
       const std::vector<std::uint32_t>& steps = barriers_[number - 1].after;
@@ -287,7 +286,7 @@ class Gatherer {
     step.quiet.assign(quiet.begin(), quiet.end());
   }
 
-  // Steps that hold both ends of one cable get a common number.
+  // Gives steps that contain both ends of one cable a common number.
   void join_ends() {
     std::vector<std::uint32_t> root(drafts_.size());
     for (std::uint32_t i = 0; i < root.size(); ++i) root[i] = i;

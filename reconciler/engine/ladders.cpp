@@ -46,7 +46,7 @@ class PortClasses {
     return found->second;
   }
 
-  // That a buffer or a class is of; none: not known.
+  // The priorities that a buffer or a class belongs to; none: not known.
   Names priorities_of(Path path) const {
     if (path.key_count() < 2) return {};
     if (path.row() == rows_.buffer_size || path.row() == rows_.buffer_xoff) return {path.key(1)};
@@ -81,8 +81,8 @@ struct Climber {
   std::uint8_t place = 0;
   bool climbs = false;
   bool descends = false;
-  bool removes = false;  // as AtomChange::half has it
-  Names priorities;      // none: of any
+  bool removes = false;  // AtomChange::half is `removes`
+  Names priorities;      // none: any
 };
 
 bool share_a_priority(const Climber& a, const Climber& b) {
@@ -93,13 +93,13 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
   for (const Climber& low : all)
     for (const Climber& high : all) {
       if (ladder == Ladder::buffer) {
-        // What gives comes before what takes, but for what has to stay meanwhile.
+        // Changes that release buffer come before those that take it, except those that must stay for now.
         if (low.removes) continue;
         if (low.descends && high.climbs) out.push_back({ladder, low.change, high.change});
         continue;
       }
       if (low.place >= high.place || !share_a_priority(low, high)) continue;
-      // What replaces climbs: on the way down it would wait for what waits for it.
+      // A replacement counts as climbing: descending, it would wait for changes that wait for it.
       if (low.climbs && high.climbs)
         out.push_back({ladder, low.change, high.change});
       else if (low.descends && high.descends && !low.climbs)
@@ -107,7 +107,7 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
     }
 }
 
-// The priorities that a change is about on a ladder; none: any.
+// The priorities that a change affects on a ladder; none: any.
 Names concerned(Ladder ladder, const AtomChange& change, const PortClasses& classes, const Columns& columns) {
   if (ladder != Ladder::threshold && ladder != Ladder::lossless) return {};
   if (change.path.row() != columns.priority_rows().pfc) return classes.priorities_of(change.path);
@@ -137,7 +137,7 @@ std::vector<LadderEdge> edges_at_ports(const PortClasses& classes, const std::ve
   return out;
 }
 
-// Changes that take a lossless priority or class away at a port that gets another in the same write.
+// Changes that remove a lossless priority or class at a port that gets another one in the same write.
 std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns) {
   std::set<std::pair<TextId, Half>> gains;  // ports
   const auto where = [](const AtomChange& change) { return std::pair{change.path.key_id(0), change.half}; };
@@ -156,15 +156,15 @@ std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, 
   return losses;
 }
 
-// Where a node comes on its ladder. Where senders turn, or one thing takes another's place, all that climbs
-// comes before all that descends.
+// The place of a node on its ladder. Where senders switch, or one thing replaces another, everything that
+// climbs comes before everything that descends.
 constexpr int kTop = 16;
 std::pair<int, int> place_of(const Stage& one, bool turns) {
   if (one.way != Way::descends) return {0, one.stage};
   return {turns ? 0 : 1, 2 * kTop - one.stage};
 }
 
-// Less is held back where the limit goes.
+// Raising or removing a limit climbs, lowering it descends.
 Way way_of_limit(const AtomChange& change) {
   return mtu_limit(change.want) < mtu_limit(change.was) ? Way::descends : Way::climbs;
 }
@@ -222,12 +222,12 @@ std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& col
       const Way way = way_of(change, rung);
       if (stage == 0 || way == Way::none) continue;
       if (rung.ladder == Ladder::lossless && change.lossy) continue;
-      // The class of CNPs is none of the lossless ones.
+      // The class of CNPs is not a lossless one.
       if (rung.ladder == Ladder::ecn && is_of_class(row) && row.type == EntryType::present && !change.lossy)
         continue;
       const Stage one{rung.ladder, way, stage, rung.crosses(), atom.half != Half::none};
       const auto known = std::ranges::find(out, rung.ladder, &Stage::ladder);
-      // What is added must be accepted first, whatever goes with it.
+      // Additions must be accepted first, whatever is removed with them.
       if (known == out.end())
         out.push_back(one);
       else if (way == Way::climbs || (way == Way::turns && known->way == Way::descends))

@@ -9,7 +9,7 @@ Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy:
   if (offer.within > kCureWindowMax)
     return Error{
         ErrorKind::refused,
-        fmt::format("{}: remedy '{}' is counted over {} s, and cures are remembered for {} s", device,
+        fmt::format("{}: remedy '{}' is counted over {} s, and remedies are remembered for {} s", device,
                     offer.name, offer.within.count(), std::chrono::seconds(kCureWindowMax).count())};
   TRY(const std::size_t tried, ledger.cures(device, offer.name, now - offer.within));
   if (!person && tried >= static_cast<std::size_t>(offer.tries_max))

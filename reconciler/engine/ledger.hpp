@@ -1,8 +1,8 @@
-// Ledger: what the engine writes down before and after it acts. The store on disk is one; the engine's unit
-// tests have one in memory (tests/unit/engine/cluster.hpp).
+// Ledger: what the engine records before and after it acts. The store on disk implements it; the engine's
+// unit tests have one in memory (tests/unit/engine/cluster.hpp).
 //
-// Promises asked for: when a call returns, what it wrote survives a kill -9. Tickets are written before the
-// write that they name, so that a lost reply can be settled.
+// Implementations must promise: when a call returns, what it wrote survives a kill -9. Tickets are recorded
+// before the write that they name, so that a lost reply can be settled.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ namespace lockstep {
 struct Plan;
 
 enum class TicketState : std::uint8_t {
-  begun,   // may have happened
+  begun,   // outcome unknown
   kept,    // verified and kept
-  undone,  // taken back
-  failed,  // known not to hold, or only in part
+  undone,  // rolled back
+  failed,  // known not to be in place, or only in part
 };
 
 // Whether the benchmarks have judged a change.
 enum class GateState : std::uint8_t {
-  none,     // nobody asked for it
-  owed,     // begun under a gate that has not answered yet
-  settled,  // judged, or taken back
+  none,     // no gate was asked for
+  owed,     // not validated yet: begun under a gate that has not answered
+  settled,  // judged, or rolled back
 };
 
 struct LedgerTicket {
@@ -40,65 +40,65 @@ struct LedgerTicket {
   std::uint32_t step = 0;
   std::string device;
   std::string driver;
-  ChangeSet changes;  // with previous values: what an undo needs
+  ChangeSet changes;  // with previous values, for a rollback
 };
 
-// A change of an earlier run that was written and never judged: that run was killed or stopped first.
+// A change of an earlier run that was written but not validated: that run was killed or stopped first.
 struct OwedChange {
   std::uint64_t change = 0;
   std::string begun;  // "2026-11-21T10:05:26Z"
   std::string author;
-  std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
+  std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were rolled back
   std::set<std::string>
-      subjects{};  // of a GateFigure, that no benchmark could tell; empty: nobody measured it
-  // Its figures and controls, of before the first of the writes; none: there are none that what is measured
-  // now may be compared with.
+      subjects{};  // of a GateFigure, that no benchmark could judge; empty: nothing was measured
+  // Figures and controls from before the first of the writes; none: there are none that can be compared with
+  // today's measurements.
   std::optional<GateMeasurement> before{};
 };
 
-// What was written and undone because of what a gate found: it is held (refused_writes.hpp) until what the
-// specs want of `devices` changes, or a person approves it.
+// A write that was rolled back because of a gate's finding: it is held (refused_writes.hpp) until the desired
+// state of `devices` changes, or it is approved.
 struct RefusedWrite {
   std::string digest;        // write_digest()
-  std::uint64_t change = 0;  // that was undone
+  std::uint64_t change = 0;  // that was rolled back
   std::string why;           // "guilty: broken by the change: slo/pairs bandwidth min, ..."
-  bool cleared = false;      // it was not its doing: a person is offered it once more
-  std::uint64_t times = 1;   // rolled back
+  bool cleared = false;      // the change did not cause it: it is offered to the user once more
+  std::uint64_t times = 1;   // how often it was rolled back
 };
 
 class Ledger {
  public:
   virtual ~Ledger() = default;
   virtual std::uint64_t epoch() const = 0;
-  // A plan begins; the answer is its number.
+  // A plan begins; returns its number.
   virtual Result<std::uint64_t> begin(const Plan& plan, const std::string& author,
                                       const std::string& reason) = 0;
   virtual Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) = 0;
   virtual Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) = 0;
-  // Settled: what was measured before it is forgotten.
+  // On `settled`, what was measured before the change is deleted.
   virtual Result<Done> gate(std::uint64_t change, GateState state) = 0;
-  // What was measured before the first write of a change, for whoever has to judge it.
+  // What was measured before the first write of a change, for judging it later.
   virtual Result<Done> keep_before(std::uint64_t change, const GateMeasurement& measured) = 0;
-  // Owed, and of it only what could not be told: subjects of a GateFigure.
+  // Marks the change as not validated yet, only for `subjects` of a GateFigure that could not be judged.
   virtual Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) = 0;
-  // One that is there already on the same ground was undone once more.
+  // A digest that is already refused counts one more rollback.
   virtual Result<Done> refuse(const std::vector<RefusedWrite>& steps) = 0;
   virtual Result<Done> accept(const std::vector<std::string>& digests) = 0;
   virtual Result<std::vector<RefusedWrite>> refused() const = 0;
   // `outcome`: to_string of the verdict.
   virtual Result<Done> end(std::uint64_t change, const std::string& outcome) = 0;
-  // A remedy of this name is tried on a device; and how often it was since `since`.
+  // Records that a remedy of this name is tried on a device; cures() counts the tries since `since`.
   virtual Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) = 0;
   virtual Result<std::size_t> cures(const std::string& device, const std::string& remedy,
                                     WallTime since) const = 0;
 };
 
-// The longest Remedy::Offer::within: a ledger forgets older cures. A month is a choice: what was tried before
-// says nothing of the fault that is there today.
+// The longest Remedy::Offer::within: a ledger forgets older tries. A month is a choice: older tries say
+// nothing about the fault of today.
 inline constexpr std::chrono::hours kCureWindowMax{24 * 31};
 
-// Counts a cure that is about to be tried, in this run or any other. One beyond what the driver's offer
-// allows is refused (`refused`), but for a person who asks; and an offer over more than kCureWindowMax.
+// Counts a remedy that is about to be tried, in this run or any other. A try beyond the driver's limit is
+// refused (`refused`) unless the user asked for it; so is an offer over more than kCureWindowMax.
 Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now,
                         bool person);
 

@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
-// A class is many rows, and is taken back with all that refers to it or is committed with it: at most as many
-// rounds as there are rows. What refers to an MTU (an address) works with any.
+// A class consists of many rows, and is rolled back with everything that refers to it or is committed with
+// it: at most as many rounds as there are rows. What refers to an MTU (an address) works with any.
 constexpr std::array<LinkMatter, kSchema.size()> kMatter = [] {
   std::array<LinkMatter, kSchema.size()> out{};
   const auto joins = [](const Row& row, const Row& other) {
@@ -34,8 +34,8 @@ constexpr std::array<LinkMatter, kSchema.size()> kMatter = [] {
   return out;
 }();
 
-// What must be alike at both ends of which cable; and whether it is the removal of what was replaced at both:
-// that is put back without what took its place being taken away, which senders have turned to by then.
+// What must be alike at both ends of a cable; and whether it is the removal of what was replaced at both
+// ends: such a removal is rolled back without removing the replacement, which senders already use.
 using Part = std::tuple<std::uint32_t, LinkMatter, bool>;
 
 // The parts that some steps change.
@@ -60,7 +60,8 @@ class Parts {
     return of(step, change.path, matter_of(change.path.row()));
   }
 
-  // What it is put back with: what is lossless with its buffers, which need not be alike at both ends.
+  // The part that it is rolled back with: lossless settings with their buffers, which need not be alike at
+  // both ends.
   std::optional<Part> goes_back_with(const Step& step, const PlannedChange& change) const {
     const bool is_on_ladder = std::ranges::any_of(schema_row(change.path.row()).rungs, [](const Rung& rung) {
       return rung.ladder == Ladder::lossless && rung.place != 0;
@@ -81,7 +82,7 @@ std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
-// Of steps their changes of some parts.
+// The steps, limited to their changes of some parts.
 std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& some_parts, const Parts& parts) {
   std::vector<Step> out;
   for (const Step& step : steps) {
@@ -95,8 +96,8 @@ std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& some_part
   return out;
 }
 
-// Not done for a failure, or for a stop or a hold after its other end was written. One that is held before
-// that, or was left alone for one that is, is not done by plan.
+// Not done because of a failure, or because of a stop or a hold after its other end was written. A step that
+// was held before that, or left alone because of a held one, is not done by plan.
 bool is_short(const StepResult& result, const std::vector<OtherEnd>& ends,
               const std::vector<StepResult>& results) {
   const auto other_wrote = [&] {
@@ -154,7 +155,7 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, cons
   const Parts parts(plan.steps, fleet.wiring());
   std::set<std::uint32_t> wrote;
   for (const Step& step : written) wrote.insert(step.id);
-  std::map<Part, std::string> uneven;  // the port that did not take its part
+  std::map<Part, std::string> uneven;  // the port that was not changed
   for (const Step& step : short_of) {
     const auto device = fleet.find(step.device);
     if (!device || *device >= now.size()) continue;
@@ -170,14 +171,14 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, cons
         uneven.emplace(*part, port);
     }
   }
-  std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
+  std::map<std::string, std::string> taken;  // by written port: the port because of which it goes back
   out.take_back = of_parts(written, uneven, parts);
   for (const Step& step : out.take_back)
     for (const PlannedChange& change : step.changes)
       taken.emplace(port_of(step, change), uneven.at(*parts.goes_back_with(step, change)));
   for (const auto& [port, refuser] : taken)
     if (port != refuser)
-      out.taken_back.push_back("what was written at " + port + " is taken back: " + refuser +
+      out.taken_back.push_back("what was written at " + port + " is rolled back: " + refuser +
                                ", the other end of its cable, did not take its part");
   std::ranges::sort(out.unread);
   out.unread.erase(std::unique(out.unread.begin(), out.unread.end()), out.unread.end());

@@ -1,5 +1,5 @@
-// Whether an entry is as a step shall leave it; no wanted value: it shall not be there. And whether one can
-// tell before the device starts again.
+// Whether an entry is as a step should leave it (no desired value: it should not exist), and whether that can
+// be read before the device starts again.
 #pragma once
 
 #include "specs/model/diff.hpp"

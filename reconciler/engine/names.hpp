@@ -25,13 +25,12 @@ inline bool includes(const Names& whole, const Names& part) {
   return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
 }
 
-// Of priorities of a class: one whose priorities include others, as the default class may for a moment, is
-// not lossless.
+// A class whose priorities include other ones too, as the default class may temporarily, is not lossless.
 inline bool are_lossless(const Names& priorities, const Names& pfc) {
   return !priorities.empty() && includes(pfc, priorities);
 }
 
-// A list that gains and loses.
+// A list that both gains and loses elements.
 inline bool replaces(const Names& was, const Names& want) {
   return !was.empty() && !want.empty() && !includes(was, want) && !includes(want, was);
 }

@@ -71,11 +71,11 @@ void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt,
   if (is_armed && options_.undoes_armed && attempt <= options_.tries && !stopped_)
     return undo_armed(device, driver, attempt);
   if (answer && !is_armed && undone_.contains({device, driver}))
-    answer->notes.push_back("what an earlier run had left armed is undone");
+    answer->notes.push_back("what an earlier run had left armed is rolled back");
   finish_if_last();
 }
 
-// Whether it was undone is what the next observation tells.
+// The next observation shows whether it was rolled back.
 void ObserveRound::undo_armed(std::size_t device, std::size_t driver, int attempt) {
   ++open_;
   undone_.emplace(device, driver);
@@ -152,7 +152,7 @@ DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverA
   std::vector<Observation> parts(answers.size());
   for (std::size_t driver = 0; driver < answers.size(); ++driver) {
     Result<Observation>& answer = answers[driver];
-    // What it told of rows that another driver claims counts for nothing.
+    // Its answer on rows that another driver claims is ignored.
     if (answer && carriers.traits(driver) == nullptr) answer = carriers.why_unknown(driver);
     if (answer) {
       parts[driver] = *std::move(answer);

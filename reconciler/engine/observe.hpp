@@ -1,9 +1,9 @@
 // ObserveRound: reads many devices at once and compares each with its intent.
 //
-// Promises: every driver of every chosen device is asked, again where the error may pass by itself; the first
-// time for its traits too, in the same job, until they are known; what a driver did not answer for is unread,
-// never absent; what is armed on a device is told, and for a leader undone before anything else is planned
-// on. Single-threaded over the executor.
+// Promises: every driver of every chosen device is read, again if the error is transient; until its traits
+// are known, the same job reads those too; what a driver did not answer for is unread, never absent; armed
+// transactions on a device are reported, and for a leader rolled back before anything else is planned.
+// Single-threaded over the executor.
 #pragma once
 
 #include <chrono>
@@ -21,21 +21,20 @@
 namespace lockstep {
 
 struct ObserveOptions {
-  std::chrono::milliseconds timeout{10'000};  // for each driver
-  int tries = 2;                              // of transient errors
+  std::chrono::milliseconds timeout{10'000};  // per driver
+  int tries = 2;                              // for transient errors
   std::vector<std::size_t> only;              // indices into the fleet; empty: all
-  // Of a leader under whom nothing is under way: what is armed was left by a run that ended before it
-  // settled.
+  // For a leader with nothing under way: armed transactions were left by a run that ended before it settled
+  // them.
   bool undoes_armed = false;
 };
 
-// What one driver of a device said, as a worker has it asked. Shared with the worker, which may outlive the
-// question.
+// One driver's reply, read on a worker thread. Shared with the worker, which may outlive the round.
 struct DriverReply {
   std::optional<Result<Traits>> traits;  // none: they were known
   Result<Observation> seen = Error{ErrorKind::transient, "not asked"};
 
-  // `is_known`: its traits.
+  // `is_known`: its traits are known.
   void observe(Driver& driver, bool is_known, const Scope& scope, const Call& call);
 };
 
@@ -49,9 +48,10 @@ class ObserveRound {
   ObserveRound(const ObserveRound&) = delete;
   ObserveRound& operator=(const ObserveRound&) = delete;
 
-  // All at once, each device on its own lane.
+  // Reads all devices at once, each on its own lane.
   void start(std::function<void(Answer)> done);
-  // Ends the calls under way: what was read so far, the rest unreachable with ErrorKind::cancelled.
+  // Cancels the calls under way: returns what was read so far; the rest is unreachable with
+  // ErrorKind::cancelled.
   void stop();
 
  private:
@@ -69,15 +69,15 @@ class ObserveRound {
   std::vector<bool> chosen_;                              // by device
   std::vector<std::shared_ptr<const Scope>> scopes_;      // by device
   std::vector<DriverAnswers> answers_;                    // by device
-  std::set<std::pair<std::size_t, std::size_t>> undone_;  // device, driver: what was armed there
+  std::set<std::pair<std::size_t, std::size_t>> undone_;  // device, driver: transactions rolled back there
   std::vector<std::uint64_t> jobs_;
   std::size_t open_ = 0;
   bool stopped_ = false;
   CallbackScope callbacks_;
 };
 
-// Merges what the drivers of one device told, one answer for each, compares, and sets apart what can't be
-// there. Of a device without a driver: not reachable, and why.
+// Merges the drivers' answers for one device, one answer each, compares the result with the intent, and
+// separates what is not applicable. A device without a driver is unreachable, with the reason.
 DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverAnswers answers);
 
 }  // namespace lockstep

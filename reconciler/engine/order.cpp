@@ -37,7 +37,7 @@ class Orderer {
     return changes.empty() ? nullptr : &changes.front();
   }
 
-  // The cable that all changes of an atom are about, if there is one.
+  // The cable that all changes of an atom belong to, if there is one.
   std::uint32_t cable_of(const DeviceInput& device, const Atom& atom) const {
     std::uint32_t cable = kNoCable;
     if (input_.wiring == nullptr) return cable;
@@ -105,7 +105,7 @@ class Orderer {
     return ends_at_host(cable.a) || ends_at_host(cable.b);
   }
 
-  // What is held for the far end of a host's cable keeps nobody else waiting.
+  // A node that is held because of the far end of a host's cable does not make other nodes wait.
   std::vector<StagedNode> staged_nodes() const {
     std::vector<StagedNode> out;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
@@ -119,8 +119,7 @@ class Orderer {
     return out;
   }
 
-  // All ladders, else those that make no cycle, in the order in which they matter. False: references make
-  // one.
+  // Uses all ladders, or drops those that make a cycle, most important first. False: references make a cycle.
   bool follow_ladders(const std::vector<LadderOrder>& stages) {
     std::set<Ladder> kept;
     for (const DeviceAtoms& device : atoms_)
@@ -184,7 +183,7 @@ class Orderer {
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       if (in_cycle_[n] == 0) continue;
       const AtomChange* const change = first_change(graph_.nodes[n]);
-      if (change == nullptr || those.size() > 200) continue;  // a line's worth of names
+      if (change == nullptr || those.size() > 200) continue;  // names for about one line
       those += (those.empty() ? "" : ", ") + input_.devices[graph_.nodes[n].device].name + " " +
                change->path.text();
     }

@@ -1,9 +1,9 @@
-// Order across devices: the graph of all atoms, with the order that peers ask for, and the wave of each. The
+// Order across devices: the graph of all atoms, with the order that peers require, and the wave of each. The
 // second stage of make_plan.
 //
-// Promises: pure; `topological` holds every node after all that come before it. A ladder's order yields
-// when it would make a cycle with references or with another (said in `notes`); a cycle of references is an
-// error.
+// Promises: pure; `topological` lists every node after all nodes that it depends on. A ladder's order is
+// dropped where it would make a cycle with references or with another ladder (with a note); a cycle of
+// references is an error.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ struct OrderNode {
   std::uint32_t device = 0;  // into PlanInput::devices; kBarrier: no device
   std::uint32_t atom = 0;    // into the device's atoms
   std::uint32_t wave = 1;
-  std::uint32_t own_wave = 1;      // of the device, by the policy
+  std::uint32_t own_wave = 1;      // of the device, from the policy
   std::uint32_t cable = kNoCable;  // the cable whose end it changes
-  bool live = false;               // disturbs traffic that flows now
+  bool live = false;               // disturbs current traffic
 };
 
-// Nodes at both ends of a cable that change what must be alike there: they are in one wave. Where both ends
-// replace something (replacements.hpp), what is added and what is removed after it are alike each for itself.
+// Nodes at both ends of a cable that change what must be alike there: they are in one wave. If both ends
+// replace something (replacements.hpp), additions and the later removals are tied separately.
 struct Tie {
   LinkMatter matter = LinkMatter::none;
   std::vector<std::uint32_t> nodes;
@@ -40,7 +40,7 @@ struct OrderGraph {
   std::vector<std::string> notes;
 };
 
-// Whether nodes of a graph, none of them a barrier, are of more than one device.
+// Whether some nodes of a graph, none of them a barrier, belong to more than one device.
 bool is_of_two_devices(const OrderGraph& graph, const std::vector<std::uint32_t>& nodes);
 
 Result<OrderGraph> make_order(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kFar = 0xFFFF'FFFF;
 
-// The ways behind one port of this machine. A place is a device and whether packets go up still (2 * device)
+// The paths behind one port of this machine. A place is a device and whether packets still go up (2 * device)
 // or down (2 * device + 1).
 class WaysBehind {
  public:
@@ -24,7 +24,7 @@ class WaysBehind {
       each_way(order_[i], [&](PortIndex out) { cross(out, order_[i]); });
   }
 
-  // Marks the last cables to a device; calls back with the ports by which it is entered.
+  // Marks the last cables to a device; calls back with the ports through which it is entered.
   template <class Enter>
   void reach(const ReachedDevice& reached, const Enter& enters) {
     for (const auto& [place, out] : last_cables(reached)) {
@@ -33,7 +33,7 @@ class WaysBehind {
     }
   }
 
-  // Calls back with each device that is crossed, and the first of those that it leads to.
+  // Calls back with each device that is crossed, and the first device that it leads to.
   template <class Cross>
   void crossed(const Cross& crosses) {
     for (std::size_t i = order_.size(); i-- > 1;) {
@@ -64,8 +64,8 @@ class WaysBehind {
     enter(place, distance_[from] + 1);
   }
 
-  // Whether packets may leave a place by a port of its device: up as long as they go up, else down; of this
-  // machine the port is known. So they leave no host that they came down to.
+  // Whether packets may leave a place through a port of its device: up as long as they go up, else down; on
+  // this machine the port is given. So packets that came down to a host do not leave it.
   bool may_leave(std::uint32_t place, PortIndex out) const {
     if (place == order_.front()) return out == first_;
     const TopologyDevice& device = topology_.devices[place / 2];
@@ -81,7 +81,7 @@ class WaysBehind {
       if (may_leave(place, out)) visit(out);
   }
 
-  // The places before a device on the shortest ways to it, with the ports by which packets leave them.
+  // The places before a device on the shortest paths to it, with the ports through which packets leave them.
   std::vector<std::pair<std::uint32_t, PortIndex>> last_cables(const ReachedDevice& reached) const {
     std::vector<std::pair<std::uint32_t, PortIndex>> out;
     std::uint32_t nearest = kFar;
@@ -104,7 +104,7 @@ class WaysBehind {
   PortIndex first_;
   std::vector<std::uint32_t> distance_;  // by place
   std::vector<DeviceIndex> leads_to_;    // by place: the first of the devices behind it
-  std::vector<std::uint32_t> order_;     // places, the nearest first; this machine's own is the first
+  std::vector<std::uint32_t> order_;     // places, nearest first; this machine's own is the first
 };
 
 void add_place(const Topology& topology, DeviceIndex device, OwnRank rank, DeviceIndex to, OwnPath& out) {
@@ -126,7 +126,7 @@ OwnPath own_path(const Topology& topology, std::optional<DeviceIndex> self,
     for (const PortIndex port : one.by)
       if (topology.ports[port].link != kNone && one.device != self) by_port[port].push_back(&one);
   std::map<DeviceIndex, std::set<std::string>> entered;
-  std::set<DeviceIndex> open;  // some of what is sent there takes a way that is not known
+  std::set<DeviceIndex> open;  // some packets to them take an unknown path
   for (const ReachedDevice& one : reached)
     if (one.by.empty()) open.insert(one.device);
   for (const auto& [port, those] : by_port) {

@@ -19,7 +19,7 @@
 namespace lockstep {
 namespace {
 
-// Spells origins out once each.
+// Converts each origin once.
 class OriginTable {
  public:
   OriginTable(const PlanInput& input, std::vector<PlanOrigin>& out) : input_(input), out_(out) {}
@@ -45,8 +45,15 @@ bool disturbs_all(const std::vector<std::string>& ports, const Step& step) {
   });
 }
 
-// The ports by which the reconciler reaches a device that a step disturbs, declared or found: all of them is
-// one too many.
+// A device that rolls back by itself does so with every step that nobody settles: a controller that ends, or
+// loses its path to the device, then leaves nothing half done.
+void arm(const PlanInput& input, const DeviceInput& device, Step& step) {
+  if (step.remedy.empty() && device.undoes_itself && device.undoes_itself(step.driver))
+    step.undo_after = input.dead_man;
+}
+
+// Holds a step that disturbs all ports, declared or observed, through which the reconciler reaches the
+// device.
 void protect_management(const PlanInput& input, const DeviceInput& device, Step& step) {
   if (input.wiring == nullptr || step.disruption < Disruption::traffic) return;
   const auto is_cut = [&](const std::map<std::string, std::vector<std::string>>& ports) {
@@ -54,16 +61,15 @@ void protect_management(const PlanInput& input, const DeviceInput& device, Step&
     return those != ports.end() && !those->second.empty() && disturbs_all(those->second, step);
   };
   if (!is_cut(input.wiring->management_ports) && !is_cut(input.wiring->own_path.entered_by)) return;
-  if (device.undoes_itself && device.undoes_itself(step.driver)) {
-    step.undo_after = input.dead_man;
-    step.notes.push_back("touches the last path to the device: it undoes by itself unless confirmed");
+  if (step.undo_after) {
+    step.notes.push_back("touches the last path to the device: it rolls back by itself unless confirmed");
     return;
   }
   step.holds.push_back({Hold::Kind::management, "would cut the last path to " + device.name +
-                                                    ", and the device can't undo by itself"});
+                                                    ", and the device can't roll back by itself"});
 }
 
-// Why a step comes late (waves.hpp).
+// Adds a note on why a step comes late (waves.hpp).
 void note_own_path(const PlanInput& input, Step& step) {
   if (input.wiring == nullptr || !step.remedy.empty()) return;
   const auto found = input.wiring->own_path.places.find(step.device);
@@ -74,11 +80,12 @@ void note_own_path(const PlanInput& input, Step& step) {
                                    rank == OwnRank::nearest ? "last" : "late"));
 }
 
+// A traffic disruption is not one where there is no traffic.
 void ask_approval(const DeviceInput& device, Step& step) {
-  if (device.policy == nullptr) return;
+  if (device.policy == nullptr || (step.disruption == Disruption::traffic && !step.live)) return;
   const auto needed = device.policy->needs_approval.find(step.disruption);
   if (needed != device.policy->needs_approval.end() && needed->second)
-    step.holds.push_back({Hold::Kind::approval, fmt::format("the policy wants a person's word for '{}'",
+    step.holds.push_back({Hold::Kind::approval, fmt::format("the policy requires approval for disruption {}",
                                                             to_string(step.disruption))});
 }
 
@@ -89,25 +96,25 @@ void ask_person(const DeviceInput& device, Step& step) {
   if (auto why = permission->why_not_unasked()) step.holds.push_back({Hold::Kind::in_person, *why});
 }
 
-// Work is moved away before live traffic is disturbed. No driver carries a drain: what that means is the
-// policy's onTimeout, as for a drain that does not come.
+// Work is moved away before live traffic is disturbed. No driver supports drains: the policy's onTimeout
+// decides, as for a drain that does not complete.
 void ask_drain(const DeviceInput& device, Step& step) {
   if (device.policy == nullptr || !step.live || step.disruption < Disruption::traffic) return;
   const bool host = device.role == "host";
   if (host ? !device.policy->drains_hosts : !device.policy->drains_switches) return;
   const std::string what =
-      host ? "no driver carries the scheduler's drain here: jobs are not moved away first"
-           : "nothing here brackets a step with bgp-graceful-shutdown: traffic is not moved away first";
+      host ? "no driver supports the scheduler's drain yet: jobs are not moved away first"
+           : "no driver supports a drain by bgp-graceful-shutdown yet: traffic is not moved away first";
   if (device.policy->on_timeout == Policy::Undrained::proceed)
     step.notes.push_back(what + "; onTimeout: proceed goes on all the same");
   else
     step.holds.push_back(
         {Hold::Kind::drain,
-         fmt::format("{}; onTimeout: {} waits for a person's word", what,
+         fmt::format("{}; onTimeout: {} needs approval", what,
                      device.policy->on_timeout == Policy::Undrained::stop ? "stop" : "skip")});
 }
 
-// onTimeout: stop. What comes in later waves does not come either.
+// onTimeout: stop. Steps in later waves don't run either.
 void stop_after_drains(const std::unordered_map<std::string_view, const DeviceInput*>& devices, Plan& plan) {
   std::uint32_t stops = plan.waves();
   for (const Step& step : plan.steps) {
@@ -122,7 +129,8 @@ void stop_after_drains(const std::unordered_map<std::string_view, const DeviceIn
       step.holds.push_back({Hold::Kind::drain, fmt::format("a drain of wave {} stops the rollout", stops)});
 }
 
-// What a wave wrote is measured before the next one begins, unless all its devices' policies say otherwise.
+// The writes of a wave are measured before the next wave begins, unless all its devices' policies gate at the
+// end.
 std::vector<std::uint32_t> ungated_waves(
     const std::unordered_map<std::string_view, const DeviceInput*>& devices, const Plan& plan) {
   std::set<std::uint32_t> waves;
@@ -134,7 +142,7 @@ std::vector<std::uint32_t> ungated_waves(
   return {waves.begin(), waves.end()};
 }
 
-// An atom is refused whole: it must not be split. What is refused travels in steps of its own.
+// An atom is refused whole, as it must not be split. Refused atoms are in steps of their own.
 void ask_permission(const DeviceInput& device, std::span<Atom> atoms) {
   if (!device.permission) return;
   for (Atom& atom : atoms) {
@@ -148,7 +156,7 @@ void ask_permission(const DeviceInput& device, std::span<Atom> atoms) {
   }
 }
 
-// So is what a gate had undone.
+// Atoms with a write that a gate rolled back before are held whole, too.
 void hold_undone(const PlanInput& input, const DeviceInput& device, DeviceAtoms& atoms) {
   if (input.undone_before.empty()) return;
   for (Atom& atom : atoms.atoms) {
@@ -188,15 +196,15 @@ void guard_deletions(const PlanInput& input, Plan& plan) {
   for (const DeviceInput& device : input.devices) {
     if (device.policy != nullptr) allowed = std::min(allowed, device.policy->max_delete);
     if (device.intent != nullptr) wanted += device.intent->want.size();
-    for (const Change& change : device.changes)  // a lock of routes is no setting of anybody's
+    for (const Change& change : device.changes)  // a route lock is temporary
       deleted += change.want || change.path.row() == schema_columns().mtu_rows().lock ? 0 : 1;
   }
   const double share =
       deleted == 0 ? 0 : static_cast<double>(deleted) / static_cast<double>(deleted + wanted);
   if (share > allowed)
-    plan.refusals.push_back(
-        fmt::format("it deletes {} of {} owned settings ({:.0f}%); the policy allows {:.0f}% unasked",
-                    deleted, deleted + wanted, share * 100, allowed * 100));
+    plan.refusals.push_back(fmt::format(
+        "it deletes {} of {} owned settings ({:.0f}%); the policy allows {:.0f}% without approval", deleted,
+        deleted + wanted, share * 100, allowed * 100));
 }
 
 void digest_devices(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, Plan& plan) {
@@ -253,6 +261,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
     if (!device.maintenance.empty()) draft.step.notes.push_back("in maintenance " + device.maintenance);
     note_own_path(input, draft.step);
+    arm(input, device, draft.step);
     protect_management(input, device, draft.step);
     ask_approval(device, draft.step);
     ask_person(device, draft.step);

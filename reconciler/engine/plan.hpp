@@ -1,11 +1,11 @@
 // Plan: which changes, in which order, in which waves, with which disruption. make_plan is pure: the same
 // input gives the same plan, and what the dry run shows is what apply does.
 //
-// Promises: order follows from schema columns alone (refers_to, commit, guard, takes, rungs); a commit
-// unit is never split; every step says what it must wait for (`after`, `after_barriers`) or is held; the
-// order of a plan is of the size of its steps, not of their pairs; a device's digest covers the intent, the
-// owned entries observed and everything else that the planner read of it; remedies are steps like others, at
-// most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error that names the
+// Promises: order follows from schema columns alone (refers_to, commit, guard, takes, rungs); a commit unit
+// is never split; every step lists what it waits for (`after`, `after_barriers`) or is held; the size of the
+// order is linear in the number of steps, not of their pairs; a device's digest covers the intent, the
+// observed owned entries and everything else that the planner read there; remedies are ordinary steps, at
+// most one per device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error that names the
 // entries).
 #pragma once
 
@@ -30,7 +30,7 @@ struct FleetDevice;
 struct DeviceState;
 struct RolloutPolicy;
 
-// Where a wanted value comes from, spelled out, so that a plan stands alone.
+// Where a desired value comes from, spelled out so that a plan is self-contained.
 struct PlanOrigin {
   std::string file;
   std::uint32_t line = 0;
@@ -45,14 +45,14 @@ struct PlannedChange {
   Value was;
   Value want;
   std::uint32_t origin = 0;  // into Plan::origins; 0: none
-  bool transient = false;    // put there by the planner, and taken back in the same step (guards, recreation)
+  bool transient = false;    // written by the planner and restored in the same step (guards, recreation)
   bool operator==(const PlannedChange&) const = default;
 };
 
 // Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable, or
-// for a lock of routes another host, could not be read, or may not be changed now) yield to a person's word
-// that names them (approved.hpp), as does `gate` (it was undone by one: refused_writes.hpp), `in_person` to
-// an answer at the prompt (never to --yes); `management` and `host_policy` never do; `window` yields to time
+// for a route lock another host, could not be read or may not be changed now) are lifted by an approval that
+// names them (approved.hpp), and so is `gate` (it was rolled back by one: refused_writes.hpp); `in_person` by
+// an answer at the prompt (never by --yes); `management` and `host_policy` by nothing; `window` by time
 // alone.
 struct Hold {
   enum class Kind : std::uint8_t {
@@ -71,40 +71,40 @@ struct Hold {
   bool operator==(const Hold&) const = default;
 };
 
-// What several steps wait for together, said once instead of from each to each.
+// A set of steps that several others wait for, stored once instead of per pair.
 struct Barrier {
   std::vector<std::uint32_t> after;  // ids of steps, in order
   bool operator==(const Barrier&) const = default;
 };
 
 struct Step {
-  std::uint32_t id = 0;  // from 1, in an order in which they could run one by one
+  std::uint32_t id = 0;  // from 1, in an order in which the steps could run one by one
   std::string device;
   std::string driver;
-  // Not empty: a remedy of that name instead of writes, for effects that are open when its turn comes, after
-  // the writes of its wave: those of `changes`, and all of the rows `if_open`. Where none is, it is not
-  // needed.
+  // Not empty: instead of writing, runs the remedy of that name on effects that are open when its turn comes,
+  // after the writes of its wave: those of `changes`, and all of the rows `if_open`. If none is open, the
+  // step is not needed.
   std::string remedy;
   std::vector<RowId> if_open;
-  bool before_writes = false;          // of a remedy: ahead of the writes of its wave, which need it
+  bool before_writes = false;          // of a remedy: before the writes of its wave, which need it
   std::vector<PlannedChange> changes;  // in order
-  std::vector<std::uint32_t> after;    // ids; all smaller than `id`
-  // Numbers in Plan::barriers, from 1: it waits for all steps of these, too, whose ids are smaller than `id`.
+  std::vector<std::uint32_t> after;    // ids, all smaller than `id`
+  // Numbers in Plan::barriers, from 1: it waits for all of their steps, too, whose ids are smaller than `id`.
   std::vector<std::uint32_t> after_barriers;
   std::uint32_t wave = 1;
-  std::uint32_t together = 0;  // steps with the same number, of one wave, are ends of links: link_ends.hpp
+  std::uint32_t together = 0;  // steps of one wave with the same number are ends of links: link_ends.hpp
   Disruption disruption = Disruption::none;
-  bool live = false;              // disturbs something that carries traffic now: counted in the budgets
-  bool removes_replaced = false;  // what has been added before takes its place (replacements.hpp)
-  // Of a live step, what is out of service meanwhile: ports, for their cables; its own name: all of the
-  // device.
+  bool live = false;              // disturbs something that carries traffic now: counts in the budgets
+  bool removes_replaced = false;  // what was added before replaces it (replacements.hpp)
+  // For a live step, what is out of service meanwhile: ports, for their cables; the device's own name: all of
+  // it.
   std::vector<std::string> takes_out;
-  std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled
-  std::vector<Path> quiet;  // what nothing may use any more when it begins (quiet_check.hpp), in order
+  std::optional<std::chrono::milliseconds> undo_after;  // the device rolls back by itself unless settled
+  std::vector<Path> quiet;  // what must be unused when it begins (quiet_check.hpp), in order
   std::vector<Hold> holds;
   std::vector<std::string> notes;
 
-  // A remedy for what changes may break, and nothing that is open.
+  // A remedy for effects that changes may break, with nothing open now.
   bool stands_by() const { return !remedy.empty() && changes.empty(); }
   bool operator==(const Step&) const = default;
 };
@@ -112,7 +112,7 @@ struct Step {
 struct PlanDevice {
   std::string name;
   std::string digest;                        // "sha256:..."
-  std::string boot_id;                       // when planned
+  std::string boot_id;                       // at planning time
   std::vector<std::pair<Path, Value>> read;  // preconditions beyond the owned entries
   bool operator==(const PlanDevice&) const = default;
 };
@@ -121,30 +121,30 @@ struct Plan {
   std::string digest;  // "sha256:..." over all devices and steps
   std::vector<Step> steps;
   std::vector<Barrier> barriers;
-  std::vector<PlanDevice> devices;  // those that have steps, by name
+  std::vector<PlanDevice> devices;  // those with steps, by name
   std::vector<PlanOrigin> origins{PlanOrigin{}};
   std::size_t devices_observed = 0;
   std::size_t not_applicable = 0;
-  std::vector<std::string> refusals;   // why the plan as a whole needs a person's word (deletion guard)
-  std::vector<std::uint32_t> ungated;  // waves that are measured with a later one only, in order
+  std::vector<std::string> refusals;   // why the plan as a whole needs approval (deletion guard)
+  std::vector<std::uint32_t> ungated;  // waves that are measured together with a later one, in order
   bool empty() const { return steps.empty(); }
-  // Whether what a wave wrote is measured before the next one begins. The last one's always is.
+  // Whether what a wave wrote is measured before the next wave begins; for the last wave always.
   bool is_gated(std::uint32_t wave) const;
-  bool refused_by_host() const;  // some step of it
+  bool refused_by_host() const;  // whether some step is
   std::uint32_t waves() const;
   std::size_t changes() const;   // without transient ones
-  std::size_t remedies() const;  // steps that are carried out if they are needed by then
+  std::size_t remedies() const;  // steps that run only if they are needed then
 };
 
 // When a change may begin.
 struct PolicyWindow {
-  std::uint8_t days = 0x7F;  // bit 0 is Monday: the day on which it opens
+  std::uint8_t days = 0x7F;  // bit 0 is Monday: the day on which the window opens
   std::uint16_t from = 0;    // minutes after midnight, local time
-  std::uint16_t to = 0;      // where it is not after `from`: on the day after
+  std::uint16_t to = 0;      // if not after `from`: on the next day
   std::string timezone;      // of the IANA database; empty: UTC
 };
 
-// How a change may reach devices. From a RolloutPolicy by policy_of(); the default holds nothing back.
+// How changes are rolled out to devices. From a RolloutPolicy by policy_of(); the default holds nothing.
 struct Policy {
   std::string name;
   bool by_group = false;  // unit: redundancy-group
@@ -160,77 +160,77 @@ struct Policy {
     return found == min_capacity.end() ? 0 : found->second;
   }
   std::map<Disruption, bool> needs_approval;  // true: manual
-  double max_delete = 1.0;                    // share of owned members that may be deleted unasked
+  double max_delete = 1.0;                    // share of owned members that may be deleted without approval
   std::vector<PolicyWindow> windows;          // empty: at any time
-  bool drains_hosts = false;                  // by the scheduler
+  bool drains_hosts = false;                  // through the scheduler
   bool drains_switches = false;               // by BGP graceful shutdown (RFC 8326)
-  enum class Undrained : std::uint8_t { skip, proceed, stop };  // as onTimeout says
+  enum class Undrained : std::uint8_t { skip, proceed, stop };  // onTimeout
   Undrained on_timeout = Undrained::skip;
   std::optional<std::chrono::milliseconds> drain_timeout{};  // how long a drain may take
 };
 Policy policy_of(const RolloutPolicy& policy);
 
-// One device as the planner sees it. `carrier` names the driver that writes a row ("" when none).
+// One device as the planner sees it. `carrier` returns the name of the driver that writes a row ("": none).
 struct DeviceInput {
   std::string name;
   std::string role;
   const Intent* intent = nullptr;
   const Observation* observation = nullptr;
-  std::string unread;                   // why nothing of it could be read; empty: it was, or nobody asked
-  std::string maintenance;              // "until 2026-12-01: optics"; empty: it is in service
-  std::string left_alone;               // why nothing may be changed there in this run; empty: it may
+  std::string unread;       // why nothing of it could be read; empty: it was read, or not asked
+  std::string maintenance;  // "until 2026-12-01: optics"; empty: it is in service
+  std::string left_alone;   // why nothing may be changed there in this run; empty: changes are allowed
   const ChangeSet* withheld = nullptr;  // what differs there all the same, as far as it was read
   ChangeSet changes;
-  ChangeSet effects;  // effect entries that differ: remedies are looked for
+  ChangeSet effects;  // effect entries that differ: remedies are planned for them
   std::function<std::string(RowId)> carrier;
   std::function<bool(const std::string& driver)> undoes_itself;
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> remedy;  // driver, offer
-  // As Remedy::stands_by; none: no remedy is listed but for what is open.
+  // As Remedy::stands_by; none: remedies are listed only for what is open.
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> stands_by{};
   std::function<const Permission*(const std::string& driver)> permission{};  // none, null: all is allowed
-  // Whether a driver can tell what uses an entry (Usage); none: nothing waits for that.
+  // Whether a driver can report what uses an entry (Usage); none: nothing waits for that.
   std::function<bool(Path)> tells_use{};
   const Policy* policy = nullptr;
   std::size_t not_applied = 0;
 };
 
-// What a gate had undone once, and a plan would do again (refused_writes.hpp).
+// A write that a gate rolled back earlier and that a plan would repeat (refused_writes.hpp).
 struct UndoneBefore {
   std::string why;
-  bool offered = false;  // it is tried once more; else it is held
+  bool offered = false;  // it is tried once more; otherwise it is held
 };
 
 struct PlanInput {
   std::vector<DeviceInput> devices;
   const Wiring* wiring = nullptr;
-  bool undoes = false;          // it leads back: what was written is all that was read
+  bool undoes = false;          // a rollback: everything that was written was read
   OutOfService out_of_service;  // before anything is changed
   const Origins* origins = nullptr;
   const Sources* sources = nullptr;
   std::map<std::string, UndoneBefore> undone_before{};  // by write_digest()
   const Row& (*row)(RowId) = nullptr;                   // null: the program's schema
-  std::chrono::milliseconds dead_man{30'000};           // undo_after of steps that touch the management path
+  std::chrono::milliseconds dead_man{30'000};           // undo_after of steps on devices that roll back
   unsigned threads = 2;  // of a large plan's digests; the plan is the same with any number
 };
 
 Result<Plan> make_plan(const PlanInput& input);
 
 struct PlanChoice {
-  bool person = true;             // an apply by hand: all that does not itself say observe or suspend; else:
-                                  // Conduct::converge only, and nothing that is in maintenance
+  bool person = true;  // started by a user: all devices except those that specs set to observe or suspend;
+                       // else: Conduct::converge only, and nothing that is in maintenance
   std::vector<std::string> only;  // devices; empty: all
-  // Why nothing at all may be changed there, and what would change that; empty: it may.
+  // Why nothing may be changed on the device, and what would allow it; empty: changes are allowed.
   std::string why_not(const FleetDevice& device) const;
   bool allows(const FleetDevice& device) const { return why_not(device).empty(); }
 };
-// The input for what was observed. The states must outlive the input. `policy_for` may return null; `open`:
-// changes that nobody has judged yet.
+// The input from what was observed. The states must outlive the input. `policy_for` may return null; `open`:
+// changes that are not validated yet.
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                    const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
                    const PlanChoice& choice = {}, const std::vector<OwedChange>& open = {});
 
-// The input that leads from what is observed now back to the values before `plan`: changed entries get back
-// what they were; what has moved since by another hand is left alone, as is what could not be read.
+// The input that leads from the actual values back to those before `plan`: changed entries get their previous
+// values; what another writer changed since, and what could not be read, is left as it is.
 struct NotPutBack {
   std::string device;
   Path path;
@@ -243,14 +243,15 @@ struct UndoInput {
 UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for = {});
 
-// What a device has to do, in this order, to be as it was before one step of a plan; it was `before` then.
+// The ordered changes that restore a device as it was before one step of a plan; it was `before` then.
 Result<ChangeSet> undo_of_step(const Step& step, const Fleet& fleet, std::size_t device, const Tree& before);
 
-// The digest of one device: what ties a plan to the ground it was made on.
+// The digest of one device: ties a plan to the state that it was made from.
 std::string device_digest(const Intent& intent, const Observation& observation,
                           const std::vector<std::pair<Path, Value>>& read);
 
 nlohmann::json to_json(const Plan& plan);
+nlohmann::json to_json(const PlanOrigin& origin);
 Result<Plan> plan_from_json(const nlohmann::json& document);
 std::string_view to_string(Disruption disruption);
 

@@ -1,4 +1,4 @@
-// From what was observed, and from a plan that is to be taken back, to what the planner takes.
+// Converts what was observed, and a plan that is to be rolled back, into the planner's input.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -35,7 +35,7 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   input.name = device.name;
   input.role = device.role;
   input.intent = device.intent;
-  if (state.reachable) input.observation = &state.observation;  // else nothing is known of it
+  if (state.reachable) input.observation = &state.observation;  // otherwise nothing is known about it
   input.unread = why_unread(state);
   input.maintenance = device.maintenance;
   input.not_applied = state.not_applied.size();
@@ -61,7 +61,7 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   return input;
 }
 
-// What is planned to take a change back lists none of these: nobody approved it, and it does not wait.
+// A plan that rolls a change back has none of these: they were not approved, and it does not wait.
 void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
   input.stands_by = [carriers = &fleet.carriers(index),
                      drivers = fleet[index].drivers](const Change& effect) {
@@ -74,8 +74,8 @@ void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
   };
 }
 
-// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away;
-// where it is found, a write was cut off.
+// The previous value, as far as it can be written: a lock of only some of a pool's routes can't be written,
+// and is removed; such a lock is left by an interrupted write.
 Value writable(RowId row, Value was) {
   return row == schema_columns().mtu_rows().lock && !mtu_locked_to(was) ? Value{} : was;
 }
@@ -95,7 +95,7 @@ std::string PlanChoice::why_not(const FleetDevice& device) const {
     return device.name + " is in maintenance " + device.maintenance + ": `lockstep apply` changes both ends";
   if (only.empty() || std::find(only.begin(), only.end(), device.name) != only.end()) return "";
   return person ? "--only leaves " + device.name + " out: name it there too"
-                : device.name + " is not healed in this turn";
+                : device.name + " is not repaired in this turn";
 }
 
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
@@ -115,7 +115,7 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
     if (states[i].reachable && !one.left_alone.empty()) one.withheld = &states[i].difference.changes;
     if (states[i].reachable && one.left_alone.empty()) {
       one.changes = states[i].difference.changes;
-      for (const Change& effect : states[i].difference.effects)  // nothing is to be cured of a maintenance
+      for (const Change& effect : states[i].difference.effects)  // maintenance needs no remedy
         if (maintenance_of(fleet, i, states[i], effect).empty()) one.effects.push_back(effect);
     }
     input.devices.push_back(std::move(one));
@@ -136,7 +136,7 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
     if (policy_for) one.policy = policy_for(fleet[i]);
     struct Ours {
       Value was;                // before the plan
-      std::vector<Value> made;  // what it made of it, on the way and in the end
+      std::vector<Value> made;  // all values that the plan gave it, in order
       bool holds(Path path, Value have) const {
         return have == was || writable(path.row(), have) != have ||
                std::any_of(made.begin(), made.end(),
@@ -149,7 +149,7 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
         for (const PlannedChange& change : step->changes)
           ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
     for (const auto& [path, entry] : ours) {
-      // Nothing is unsaved: what is put back is saved, as make_plan() asks for it.
+      // Nothing restores "unsaved": what is put back is saved, as make_plan() requires.
       if (!schema_row(path.row()).saves.empty()) continue;
       const Value have = now[i].observation.have.value(path);
       const std::string what = one.name + ": " + path.text() + " is not put back to " + entry.was.to_string();

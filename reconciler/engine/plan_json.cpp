@@ -27,14 +27,8 @@ Error broken(const std::string& what) {
 
 Json change_json(const Plan& plan, const PlannedChange& change) {
   Json out{{"path", change.path.text()}, {"was", to_json(change.was)}, {"want", to_json(change.want)}};
-  if (change.origin != 0 && change.origin < plan.origins.size()) {
-    const PlanOrigin& origin = plan.origins[change.origin];
-    out["origin"] = {{"file", origin.file},
-                     {"line", origin.line},
-                     {"column", origin.column},
-                     {"object", origin.object},
-                     {"rule", origin.rule}};
-  }
+  if (change.origin != 0 && change.origin < plan.origins.size())
+    out["origin"] = to_json(plan.origins[change.origin]);
   if (change.transient) out["transient"] = true;
   return out;
 }
@@ -79,7 +73,7 @@ Result<T> field(const Json& json, const char* name) {
   return broken(std::string("'") + name + "' is of the wrong type");
 }
 
-// By reference: a copy calls itself for each level, and how deep a value is its writer chooses.
+// By reference: copying is recursive, and the writer of the file chooses the depth.
 bool is_true(const Json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && *found == Json(true);
@@ -159,7 +153,7 @@ Result<Done> read_quiet(const Json& json, Step& step) {
   return Done{};
 }
 
-// Of steps, or of barriers.
+// Ids of steps, or numbers of barriers.
 Result<Done> read_ids(const Json& json, std::vector<std::uint32_t>& out) {
   const auto is_id = [](const Json& one) {
     return one.is_number_unsigned() && one.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
@@ -170,7 +164,7 @@ Result<Done> read_ids(const Json& json, std::vector<std::uint32_t>& out) {
   return Done{};
 }
 
-// After the steps: each barrier is of steps that come before those that wait for it.
+// Call after reading the steps: a barrier's steps come before those that wait for it.
 Result<Done> read_barriers(const Json& json, Plan& plan) {
   if (json.contains("barriers")) {
     if (!json["barriers"].is_array()) return broken("'barriers' is not a list");
@@ -265,6 +259,14 @@ Result<Done> read_ungated(const Json& json, Plan& plan) {
 
 }  // namespace
 
+Json to_json(const PlanOrigin& origin) {
+  return {{"file", origin.file},
+          {"line", origin.line},
+          {"column", origin.column},
+          {"object", origin.object},
+          {"rule", origin.rule}};
+}
+
 std::string_view to_string(Disruption disruption) {
   return kDisruptions[static_cast<std::size_t>(disruption)];
 }
@@ -319,7 +321,7 @@ Result<Plan> plan_from_json(const Json& json) {
     plan.steps.push_back(std::move(step));
   }
   TRY_DONE(read_barriers(json, plan));
-  // Each wave has a step: what counts through the waves must not count to 4,000,000,000.
+  // Each wave must have a step, so that loops over waves can't run to 4,000,000,000.
   if (plan.waves() > plan.steps.size()) return broken("a wave has no step");
   if (!json.contains("devices") || !json["devices"].is_array()) return broken("'devices' is missing");
   std::set<std::string> names;

@@ -24,7 +24,7 @@ bool sends_roce(std::string_view port, const DeviceInput& device, const Columns&
          (device.observation != nullptr && sends(device.observation->have));
 }
 
-// In whose way the change is, and what would become of that; none: in nobody's.
+// What uses the entry that changes, and the consequence for it; none: nothing does.
 struct Users {
   std::string who;
   std::string why;

@@ -1,8 +1,10 @@
-// What nothing may use any more when it goes: a lossless class, as queue pairs keep the ToS byte that they
-// were opened with; the MTU of a host's port that sends RoCE, as open queue pairs keep their path MTU.
+// Entries that must be unused when they are removed or changed: a lossless class, as queue pairs keep the ToS
+// byte that they were opened with; the MTU of a host's port that sends RoCE, as open queue pairs keep their
+// path MTU.
 //
-// Promises: pure; such an atom waits (Atom::quiet, quiet_check.hpp) where a driver can tell what uses it, and
-// a note says for what. Where none can, nothing waits, and the note says that nobody can tell.
+// Promises: pure; such an atom waits (Atom::quiet, quiet_check.hpp) if a driver can report what uses the
+// entry, with a note that names what it waits for. If none can, nothing waits, and the note says that the use
+// is unknown.
 #pragma once
 
 #include <vector>

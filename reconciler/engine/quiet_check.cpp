@@ -95,11 +95,11 @@ void QuietCheck::note_unsupported(const Told& told) {
       unknown_.emplace(entry, "nobody can tell what uses " + entry.text() + ": " + use.error().text());
 }
 
-// Empty: nothing does, and has not for quiet_time.
+// Empty: nothing uses it, and nothing has for quiet_time.
 std::string QuietCheck::in_use(const Told& told) {
   const Time now = context_.executor.now();
   std::string still;
-  std::string passing;  // what has to stay away for a while
+  std::string passing;  // packets that must stop for a while
   bool moved = false;
   for (const auto& [entry, use] : told) {
     if (unknown_.contains(entry)) continue;

@@ -1,11 +1,10 @@
-// QuietCheck: waits until nothing uses any more what a step is about to take away (Step::quiet).
+// QuietCheck: waits until nothing uses what a step is about to remove (Step::quiet).
 //
-// Promises: what lasts has to be closed, and what passes not to have passed for quiet_time; the device is
-// asked again and again, until the drain's time is over (the policy's drain.timeout, else settle_time), or
-// the run is asked to stop; a quiet that began in time is waited out. Where an entry gives no answer, nobody
-// can tell, which is no quiet; where it has none to give (unsupported), it is not waited for, and that is
-// said. A person's word for drains does not end the wait before its time. Answered once, never from within
-// start(). Single-threaded over the executor.
+// Promises: open connections must be closed, and no packet must have passed for quiet_time; the device is
+// asked repeatedly until the drain time is over (the policy's drain.timeout, else settle_time) or a stop is
+// requested; a quiet period that began in time is waited out. An entry without an answer counts as in use; an
+// entry that can't be answered for (unsupported) is not waited for, with a note. Approval of drains does not
+// shorten the wait. Answered once, never from within start(). Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -23,15 +22,15 @@ namespace lockstep {
 class QuietCheck {
  public:
   struct Answer {
-    std::string still;                 // what uses it at the end of the time; empty: nothing does
-    bool proceeds = false;             // all the same, as the policy's onTimeout or a person says
-    std::vector<std::string> unknown;  // of which entries nobody can tell, and why
+    std::string still;                 // what still uses it when the time is over; empty: nothing does
+    bool proceeds = false;             // in spite of that, by the policy's onTimeout or an approval
+    std::vector<std::string> unknown;  // entries whose use is unknown, and why
   };
 
-  // Whether a step waits: an undo does not, as what it takes back is worse.
+  // Whether a step waits: a rollback does not, as what it rolls back is worse.
   static bool concerns(const RunContext& context, const Step& step);
 
-  // `context` and `step`, which is of a device of the fleet, outlive it.
+  // `context` and `step`, which is of a device of the fleet, outlive this object.
   QuietCheck(const RunContext& context, const Step& step, std::function<void(const Answer&)> done);
   ~QuietCheck();
   QuietCheck(const QuietCheck&) = delete;
@@ -40,7 +39,7 @@ class QuietCheck {
   void start();
 
  private:
-  // The answers on all entries that are asked for, in order.
+  // The answers for all entries in question, in order.
   using Told = std::vector<std::pair<Path, Result<Usage::Use>>>;
   void ask();
   void answered(const Outcome& outcome, const Told& told);
@@ -56,8 +55,8 @@ class QuietCheck {
   Time until_{};
   std::chrono::milliseconds pause_{0};
   std::map<Path, std::string> unknown_;
-  std::map<Path, std::uint64_t> passed_;  // when last asked
-  std::optional<Time> quiet_since_;       // nothing is open, and nothing has passed; none: that is not so
+  std::map<Path, std::uint64_t> passed_;  // at the last reading
+  std::optional<Time> quiet_since_;  // since when nothing is open and nothing passes; none: it is not quiet
   std::optional<std::uint64_t> pending_;
   CallbackScope callbacks_;
 };

@@ -1,10 +1,10 @@
-// Refused writes: a value that a gate rolled back is not written to that entry again unasked.
+// Refused writes: a value that a gate rolled back is not written to that entry again without approval.
 //
-// Promises: pure. A change of an entry to what a gate rolled back there (or, of a change that was found
-// guilty, on another device of it, before it came here) is held, whatever else is planned with it or changes
-// in the specs, as long as they want that value there, and again when they want it again; until somebody
-// approves it by name (Hold::Kind::gate). One that was cleared, as what was broken was so without it, too, is
-// offered once more, to a person alone. Refuses nothing.
+// Promises: pure. A change that sets an entry to a value that a gate rolled back there is held as long as the
+// specs want that value, independent of what else is planned or changes in the specs, and again when they
+// want it again, until it is approved by name (Hold::Kind::gate). If the change was found guilty, the same
+// holds on its other devices that it had not reached yet. A write that was cleared, because the fault exists
+// without it too, is offered once more, only to a user. Refuses nothing.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@
 
 namespace lockstep {
 
-// For PlanInput::undone_before. `person`: whoever runs the plan was asked; else it runs by itself
-// (PlanChoice::person).
+// For PlanInput::undone_before. `person`: a user runs the plan and can answer; otherwise it runs
+// automatically (PlanChoice::person).
 std::map<std::string, UndoneBefore> undone_before(const std::vector<RefusedWrite>& refused, bool person);
 
 }  // namespace lockstep

@@ -34,7 +34,7 @@ class RemedyPlanner {
   }
 
  private:
-  // Devices that change. What only has to be saved is the cause of no effect.
+  // Devices with changes. A change that only saves causes no effect.
   void find_changing() {
     for (const DeviceInput& device : input_.devices)
       if (std::ranges::any_of(device.changes, [this](const Change& change) {
@@ -43,7 +43,7 @@ class RemedyPlanner {
         changing_.insert(device.name);
   }
 
-  // Whether something that changes may be the cause of what is open there.
+  // Whether one of the changes may be the cause of what is open there.
   bool may_be_caused_by_changes(const std::string& device, Path effect) const {
     if (changing_.contains(device) || (!changing_.empty() && follows_network(effect))) return true;
     const auto ends = far_ends_.find(device);
@@ -78,7 +78,7 @@ class RemedyPlanner {
     }
   }
 
-  // Whether routing sessions of a device run over a port: they are effects that follow the network.
+  // Whether a device has routing sessions over a port: they are effects that follow the network.
   bool is_routed(std::size_t d, std::string_view port) {
     auto& ports = routed_[d];
     if (!ports) {
@@ -106,7 +106,7 @@ class RemedyPlanner {
         if (atom.disruption >= Disruption::traffic && !stands_by_itself(d, atom)) disturb_by(d, atom);
   }
 
-  // A remedy that is done to no session leaves all others as they are.
+  // A remedy that affects no session leaves all other effects as they are.
   bool stands_by_itself(std::size_t d, const Atom& atom) const {
     if (atom.remedy.empty() || !input_.devices[d].stands_by) return false;
     const AtomChange& first = atom.changes.front();
@@ -136,7 +136,7 @@ class RemedyPlanner {
   void add_standing(std::size_t d) {
     const DeviceInput& device = input_.devices[d];
     if (device.intent == nullptr || !device.left_alone.empty()) return;
-    std::set<RowId> told;  // one entry tells for all of its row
+    std::set<RowId> told;  // one entry is enough for its row
     for (const Entry& want : device.intent->want.entries()) {
       if (!follows_network(want.path) || told.contains(want.path.row())) continue;
       const Value have = device.observation != nullptr ? device.observation->have.value(want.path) : Value{};
@@ -157,7 +157,7 @@ class RemedyPlanner {
   std::unordered_map<std::string_view, std::vector<const PortName*>> far_ends_;  // by device
   std::unordered_set<std::string_view> changing_;
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> known_;
-  std::map<std::size_t, std::optional<std::set<std::string_view>>> routed_;  // by device, once asked for
+  std::map<std::size_t, std::optional<std::set<std::string_view>>> routed_;  // by device, on first use
   std::set<std::size_t> disturbed_;
   std::set<std::size_t> whole_;
 };

@@ -1,9 +1,10 @@
-// Remedies: which effects a planned remedy is for, and which remedies a plan lists for the case that its own
-// changes leave effects open.
+// Remedies: which effects a planned remedy is for, and which remedies a plan lists in case its own changes
+// leave effects open.
 //
-// Promises: by columns and wiring alone. An effect that follows the network (Row::follows) can be broken by
-// what disturbs its device's routing: a change of the device that is at no port, or at a port with a routing
-// session; and the same at the far end of such a port's cable. One atom for a device, driver and remedy.
+// Promises: based on columns and wiring alone. An effect that follows the network (Row::follows) can be
+// broken by what disturbs its device's routing: a change of the device that is not at a port, or at a port
+// with a routing session; and the same at the far end of such a port's cable. One atom per device, driver and
+// remedy.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@
 
 namespace lockstep {
 
-// Of an effect of the step's device.
+// `effect` is an effect of the step's device.
 bool is_for(const Step& remedy, Path effect);
-// Of some open effects of the step's device those that it is for, and that its driver offers it for now.
+// Those of the step's device's open effects that the remedy is for and that its driver offers it for now.
 ChangeSet treatable(const Fleet& fleet, std::size_t device, const Step& remedy, const ChangeSet& open);
 // The effects of a device that are not as desired; what could not be read is left out.
 ChangeSet open_effects(const Intent& intent, const Tree& have, const std::vector<Unread>& unread);

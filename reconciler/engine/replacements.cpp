@@ -20,7 +20,7 @@ struct Class {
 };
 using Members = Names Class::*;
 
-// What of a port a replacement is about.
+// The settings of a port that a replacement concerns.
 struct Port {
   Names pfc;
   std::map<std::string_view, Class> classes;  // by number
@@ -35,7 +35,7 @@ struct Port {
   }
 };
 
-// The class that each DSCP or priority is in; none: one of them is in two.
+// The class of each DSCP or priority; none: one of them is in two.
 using Places = std::map<std::string_view, std::string_view>;
 std::optional<Places> places_of(const Port& port, Members members) {
   Places out;
@@ -50,7 +50,7 @@ std::string_view class_of(const Places& places, std::string_view member) {
   return found == places.end() ? std::string_view() : found->second;
 }
 
-// A port between the halves.
+// A port between the two halves.
 class Between {
  public:
   Between(const Port& before, const Port& after)
@@ -71,15 +71,15 @@ class Between {
 
   bool replaces() const { return comes_ && goes_; }
   const Port& port() const { return port_; }
-  const std::string& why_not() const { return why_not_; }  // empty: the classes can be like this
+  const std::string& why_not() const { return why_not_; }  // empty: this intermediate state is possible
 
  private:
   void fail(std::string why) {
     if (why_not_.empty()) why_not_ = std::move(why);
   }
 
-  // What goes stays where it is for now, and so does what leaves a class that is gone in the end; all else is
-  // where it will be.
+  // What is removed stays where it is for now, and so does what leaves a class that is gone in the end;
+  // everything else moves to its final place.
   void place(Members members, std::string_view what) {
     const auto from = places_of(before_, members);
     const auto to = places_of(after_, members);
@@ -121,7 +121,7 @@ class Between {
     }
   }
 
-  // Classes that stay keep their shares; those that go share theirs with those that come.
+  // Classes that stay keep their shares; those that are removed divide theirs with those that are added.
   void share_out() {
     std::int64_t pool = 0;
     std::vector<Class*> sharing;
@@ -137,7 +137,7 @@ class Between {
       if (was == nullptr ? is != nullptr && is->share : is == nullptr && now.share) sharing.push_back(&now);
     }
     if (!is_asked) return;
-    // Whole percents where they came as such: some devices take no other.
+    // Whole percents if the shares were whole percents: some devices take no others.
     const std::int64_t grain = pool % kOfPercent == 0 ? kOfPercent : 1;
     const std::int64_t grains = pool / grain;
     const auto count = static_cast<std::int64_t>(sharing.size());
@@ -149,7 +149,7 @@ class Between {
   void prove(Members members) {
     const auto was = places_of(before_, members);
     const auto is = places_of(after_, members);
-    if (!was || !is) return;  // said already
+    if (!was || !is) return;  // reported already
     for (const auto& [number, now] : port_.classes)
       for (const std::string_view member : now.*members)
         if (!port_.is_lossless(number) &&
@@ -165,7 +165,7 @@ class Between {
   std::string why_not_;
 };
 
-// Of a list that is `was`, and will be `want`.
+// A list between the values `was` and `want`.
 Value list_of(const Names& members, Value was, Value want) {
   if (members == names_of(was)) return was;
   if (members == names_of(want)) return want;
@@ -192,7 +192,7 @@ class Cutter {
     std::optional<Between> between{};
     bool cuts_classes = false;
     std::vector<Path> read{};
-    std::optional<std::uint32_t> adds{};  // one change of each half of its classes
+    std::optional<std::uint32_t> adds{};  // one change of its classes in each half
     std::optional<std::uint32_t> removes{};
   };
 
@@ -220,7 +220,7 @@ class Cutter {
     }
   }
 
-  // What ports have of these rows, before and after.
+  // The values of these rows on all ports, before and after.
   void lay_all(const std::vector<RowId>& rows) {
     if (ports_.empty()) return;
     for (const RowId row : rows)
@@ -239,7 +239,7 @@ class Cutter {
       }
   }
 
-  // Why the classes of a port are not cut; empty: they are.
+  // Why the classes of a port are not split; empty: they are.
   std::string why_whole(std::string_view name, const Between& between) const {
     if (seen_ == nullptr) return "its classes were not read";
     for (const Path path : {Path(*rows_.pfc, {name}), Path(*rows_.class_itself, {name, ""}),
@@ -252,7 +252,7 @@ class Cutter {
     return between.why_not();
   }
 
-  // Null: it is about no such port.
+  // Null: it concerns no such port.
   PortCut* of(const AtomChange& change) {
     const auto port = change.path.key_count() == 0 ? ports_.end() : ports_.find(change.path.key(0));
     return port == ports_.end() ? nullptr : &port->second;
@@ -283,7 +283,7 @@ class Cutter {
     }
   }
 
-  // What belongs to a priority or a class that goes is there until that is gone.
+  // What belongs to a removed priority or class exists until that is removed.
   bool stays_meanwhile(const PortCut& port, const AtomChange& change) const {
     if (change.want || change.path.key_count() < 2) return false;
     const std::string_view key = change.path.key(1);
@@ -318,7 +318,7 @@ class Cutter {
     return port.before.find(number) == nullptr ? change.want : change.was;
   }
 
-  // As one change or as two, by what it is in between.
+  // Adds it as one change or as two, depending on the value in between.
   void put(AtomChange change, Value between) {
     const auto first = static_cast<std::uint32_t>(out_.changes.size());
     const Value want = change.want;

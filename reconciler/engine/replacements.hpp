@@ -1,11 +1,11 @@
-// Replacements: where one lossless priority or DSCP takes another's place at a port, its changes are cut in
-// two halves: the first adds what comes beside what is there, the second removes what goes. Senders turn
-// between them (ladders.hpp).
+// Replacements: where one lossless priority or DSCP replaces another at a port, its changes are split into
+// two halves: the first adds the new beside the old, the second removes the old. Senders switch between them
+// (ladders.hpp).
 //
-// Promises: pure; the halves together make what was asked for. Between them each priority that is lossless
-// before or after has PFC and its buffer, each DSCP and priority is in one class, each that is lossless
-// before or after in a lossless one, and the shares of a port's classes sum to what they did. Classes for
-// which there is no such state stay in one write, and it is said why. A port that replaces nothing stays as
+// Promises: pure; both halves together make the requested change. Between them each priority that is lossless
+// before or after has PFC and its buffer, each DSCP and priority is in one class, each one that is lossless
+// before or after is in a lossless class, and the sum of the shares of a port's classes is unchanged. Classes
+// for which there is no such state stay in one write, with the reason. A port that replaces nothing stays as
 // it is.
 #pragma once
 
@@ -22,11 +22,11 @@ namespace lockstep {
 struct Replacements {
   std::vector<AtomChange> changes;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // first halves before second ones, by index
-  std::map<std::string_view, std::string> in_one_write;        // ports whose classes are, and why
-  std::vector<Path> read;                                      // of the device: what decided this
+  std::map<std::string_view, std::string> in_one_write;  // ports whose classes stay in one write, and why
+  std::vector<Path> read;                                // entries of the device that this depends on
 };
 
-// `seen`: of the device, null: nothing is known of it.
+// `seen`: of the device; null: nothing is known about it.
 Replacements cut_replacements(const Observation* seen, std::vector<AtomChange> changes,
                               const Columns& columns);
 

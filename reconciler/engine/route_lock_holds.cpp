@@ -1,4 +1,4 @@
-// What holds the ports of a host holds its locks of routes.
+// Holds that apply to all ports of a host also apply to its route locks.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,10 +13,10 @@
 namespace lockstep {
 namespace {
 
-// What must yield before a step runs, by kind: one hold of each speaks for all of it.
+// The holds that must be lifted before a step runs, by kind: one hold of each kind is enough.
 struct KeptBack {
   std::array<const Hold*, static_cast<std::size_t>(Hold::Kind::gate) + 1> by{};  // gate: the last kind
-  Disruption asks_for = Disruption::none;  // the most that a person's word is wanted for
+  Disruption asks_for = Disruption::none;  // the highest disruption that needs approval
 
   bool any() const {
     return std::ranges::any_of(by, [](const Hold* one) { return one != nullptr; });
@@ -39,13 +39,13 @@ auto of_row(const std::optional<RowId>& row) {
   return [&row](const PlannedChange& change) { return change.path.row() == row; };
 }
 
-// Of routes, for a while.
+// Whether a step locks routes temporarily.
 bool is_lock(const Step& step, const Columns::MtuRows& rows) {
   return !step.changes.empty() && step.changes.front().want &&
          std::ranges::all_of(step.changes, of_row(rows.lock));
 }
 
-// By step: its own holds, and those of what it comes after, or stands or falls with.
+// By step: its own holds, and those of the steps that it comes after or is tied to.
 std::vector<KeptBack> kept_back(const Plan& plan, const std::vector<std::vector<OtherEnd>>& ends) {
   std::vector<KeptBack> out(plan.steps.size());
   std::unordered_map<std::uint32_t, KeptBack> groups;
@@ -70,7 +70,7 @@ std::vector<KeptBack> kept_back(const Plan& plan, const std::vector<std::vector<
   return out;
 }
 
-// Whether any was held that was not, or for more.
+// Returns whether any step was newly held, or held for more.
 bool hold_once(const Columns::MtuRows& rows, const std::vector<std::vector<OtherEnd>>& ends, Plan& plan) {
   const std::vector<KeptBack> back = kept_back(plan, ends);
   std::unordered_map<std::string_view, std::vector<const KeptBack*>> ports;  // by device
@@ -98,14 +98,14 @@ bool hold_once(const Columns::MtuRows& rows, const std::vector<std::vector<Other
     const Disruption disruption = std::max(step.disruption, held[i].second.asks_for);
     more = more || step.holds != holds[i] || step.disruption != disruption;
     step.holds = std::move(holds[i]);
-    step.disruption = disruption;  // the same word lifts it
+    step.disruption = disruption;  // the same approval lifts it
   }
   return more;
 }
 
 }  // namespace
 
-// A lock that is held keeps the ports of other hosts back, and these their locks.
+// A held lock holds the ports of other hosts, and these hold their locks.
 void hold_route_locks(const Columns& columns, const Wiring& wiring, Plan& plan) {
   const Columns::MtuRows& rows = columns.mtu_rows();
   if (std::ranges::none_of(plan.steps, [&](const Step& step) { return is_lock(step, rows); })) return;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kLocks =
     "locks routes to the pool to the smaller of the host's two MTUs while those of its hosts change";
 
-// A host's port that changes.
+// A host's port whose MTU changes.
 struct Turn {
   std::int64_t was = 0;
   std::int64_t want = 0;
@@ -62,12 +62,12 @@ class RouteLocks {
     std::vector<Host> hosts{};
     std::size_t grow = 0;  // hosts
     std::size_t shrink = 0;
-    std::size_t locked = 0;             // that stay as they are, but for a lock
-    std::vector<std::int64_t> sent{};   // at most, by hosts that stay as they are, without a lock
-    std::vector<std::int64_t> taken{};  // at least, by all that stay
+    std::size_t locked = 0;             // unchanged hosts, except for a lock
+    std::vector<std::int64_t> sent{};   // the largest size sent by unchanged hosts without a lock
+    std::vector<std::int64_t> taken{};  // the largest size accepted by all unchanged hosts
     std::string behind{};               // why a host keeps the smaller MTU; empty: none does
     std::string ahead{};                // why one keeps the larger one
-    std::string undone{};               // why one keeps the smaller MTU, unless a person lifts what holds it
+    std::string undone{};               // why one keeps the smaller MTU, unless approval lifts its hold
     std::string unread{};               // a host, and why
     std::string not_asked{};            // a host
 
@@ -75,8 +75,8 @@ class RouteLocks {
       std::ranges::sort(sent);
       std::ranges::sort(taken);
     }
-    // Sorted: whether as many hosts as would, and one at least, send packets of this size today; or as many
-    // as will take none that are larger.
+    // Requires sort(). Whether as many hosts as would change, and at least one, already send packets of this
+    // size; or as many hosts accept none that are larger.
     bool is_sent(std::int64_t size) const {
       return sent.end() - std::ranges::lower_bound(sent, size) >=
              static_cast<std::ptrdiff_t>(std::max(grow + locked, std::size_t{1}));
@@ -120,7 +120,7 @@ class RouteLocks {
           continue;
         }
         if (!atom.undone.empty())
-          keeps(turn->grows() ? pool.undone : pool.ahead, *turn, change.path, "a gate had it undone");
+          keeps(turn->grows() ? pool.undone : pool.ahead, *turn, change.path, "a gate rolled it back");
         host.ports.push_back(a);
         host.least = std::min(host.least, turn->least());
         host.most = std::max(host.most, turn->want);
@@ -143,7 +143,7 @@ class RouteLocks {
     pool.hosts.push_back(std::move(host));
   }
 
-  // As they are now.
+  // Adds the ports as they are now.
   void note_ports(const std::set<std::string_view>& ports, bool stays, Host& host, Pool& pool) const {
     const Tree& have = input_.devices[host.device].observation->have;
     std::int64_t most = 0;
@@ -155,7 +155,7 @@ class RouteLocks {
       most = std::max(most, mtu.as_integer());
       least = std::min(least, mtu.as_integer());
     }
-    // Its routes are locked on all ports of the pool, those that keep a smaller MTU included.
+    // Its routes are locked on all ports of the pool, including those that keep a smaller MTU.
     if (host.ports.empty()) host.most = most;
     if (!host.ports.empty()) host.least = std::min(host.least, least);
     if (!stays || most == 0) return;
@@ -188,11 +188,11 @@ class RouteLocks {
     if (host.shrinks && !ahead.empty()) note(host, "larger packets may come still: " + ahead);
     if (!unlocks) return;
     device.atoms[*unlocks].apart = true;
-    // A route over a port that is shut, or has no address, can't change.
+    // A route over a port that is shut down, or has no address, can't be changed.
     for (std::uint32_t a = 0; a < device.atoms.size(); ++a)
       if (a != *unlocks && opens_a_port(device.atoms[a])) device.order.emplace_back(a, *unlocks);
-    // A lock that is left over, and above what a port gets now, would let too much through. A port that is
-    // opened gets its MTU first.
+    // A leftover lock that is larger than a port's new MTU would let too large packets through. A port that
+    // is opened gets its MTU first.
     const bool outlives =
         host.shrinks && !host.grows && !locks && is_above(host) &&
         std::ranges::none_of(device.atoms, [this](const Atom& atom) { return opens_a_port(atom); });
@@ -209,8 +209,8 @@ class RouteLocks {
       device.atoms[*unlocks].undone.push_back(kStays + pool.undone);
   }
 
-  // Of a part of it nobody can tell what the others send and take. An undo reads what was written alone, and
-  // locks all the same, as that is for a moment.
+  // If only a part of the pool is read, what the others send and accept is unknown. A rollback reads only
+  // what was written, and locks all the same, as that is temporary.
   bool is_pool_read(const Pool& pool, const Host& host) {
     if (input_.undoes) return true;
     if (!pool.not_asked.empty())
@@ -218,7 +218,7 @@ class RouteLocks {
     return pool.not_asked.empty();
   }
 
-  // Gives the atom that takes it away again.
+  // Returns the atom that removes the lock again.
   std::uint32_t lock(const Host& host, std::optional<std::uint32_t> unlocks) {
     DeviceAtoms& device = atoms_[host.device];
     const Value wanted = mtu_lock(static_cast<std::uint32_t>(host.least));
@@ -250,7 +250,7 @@ class RouteLocks {
     });
   }
 
-  // Routes of ours that are there, stay as they are, and can be written.
+  // Whether its routes of ours exist, stay as they are, and can be written.
   bool can_write(const Host& host) {
     const DeviceInput& device = input_.devices[host.device];
     if (device.observation == nullptr || !device.carrier || device.carrier(*rows_.lock).empty()) return false;
@@ -269,11 +269,10 @@ class RouteLocks {
       });
     });
     if (change || !host.shut.empty())
-      note(host, change
-                     ? "routes are not locked meanwhile: they change with it"
-                     : fmt::format("routes are not locked meanwhile: {} is shut, and routes over it can't be "
-                                   "written",
-                                   host.shut));
+      note(host, change ? "routes are not locked meanwhile: they change with it"
+                        : fmt::format("routes are not locked meanwhile: {} is administratively down, and "
+                                      "routes over it can't be written",
+                                      host.shut));
     return !change && host.shut.empty();
   }
 
@@ -293,7 +292,7 @@ class RouteLocks {
   bool is_locked(const Host& host) const { return limit(host) <= host.least; }
   bool is_above(const Host& host) const { return limit(host) > host.least && limit(host) != kUnlimited; }
 
-  // The atom that takes a lock that is there now away.
+  // The atom that removes an existing lock.
   std::optional<std::uint32_t> change_of(const Host& host) const {
     const auto& all = atoms_[host.device].atoms;
     for (std::uint32_t a = 0; a < all.size(); ++a)

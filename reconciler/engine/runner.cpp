@@ -51,7 +51,7 @@ void Runner::run_remedies(const std::set<std::uint32_t>& needed, std::function<v
     ran_in_[id] = wave_;
     have_room_.erase(id);
   }
-  std::map<std::uint32_t, std::size_t> left;  // by number of a barrier: those of it that are needed
+  std::map<std::uint32_t, std::size_t> left;  // by number of a barrier: its steps that are needed
   for (const std::uint32_t id : needed)
     for (const std::uint32_t number : next_.barriers[id]) ++left[number];
   for (const auto& [number, count] : left) passing_[number].left = count;
@@ -71,7 +71,7 @@ void Runner::judge(std::uint32_t id, StepState state, const std::string& why) {
   if (results_[id - 1].state != state || results_[id - 1].why != why) set(id, state, why);
 }
 
-// One that was refused before it touched anything may have come too early; and one that helped, or was not
+// A remedy that was refused before it did anything may have come too early; and one that helped, or was not
 // needed, may be needed after the next wave.
 bool Runner::may_run(const Step& remedy) const {
   const StepResult& result = results_[remedy.id - 1];
@@ -85,7 +85,7 @@ bool Runner::may_run(const Step& remedy) const {
   }
 }
 
-// A step that broke it need not have failed.
+// A step that broke the effect need not have failed.
 bool Runner::remedy_follows(const std::string& device, Path effect) const {
   return std::ranges::any_of(plan_.steps, [&](const Step& step) {
     return step.device == device && !step.remedy.empty() && step.wave <= wave_ && is_for(step, effect) &&
@@ -103,12 +103,12 @@ std::vector<Step> Runner::tried() const {
   return steps;
 }
 
-// Nothing builds on a remedy: what comes after it only keeps out of its way.
+// Nothing depends on a remedy: what comes after it only avoids running beside it.
 void Runner::not_begun(std::uint32_t id) {
   plan_.steps[id - 1].remedy.empty() ? skip_dependants(id) : release_dependants(id, false);
 }
 
-// Once the callback under way has returned: what has ended may be what others waited for.
+// Deferred until the callback under way has returned: what has ended may be what others waited for.
 void Runner::advance_soon() {
   if (!std::exchange(advances_, true)) context_.executor.defer(callbacks_.bind([this] { advance(); }));
 }
@@ -118,7 +118,7 @@ void Runner::advance() {
   ended_.clear();
   ended_quiet_.clear();
   start_ready();
-  // Nothing can move that those who wait for it could wait for: what works is kept without it.
+  // Nothing can begin that the waiting steps wait for: what works is kept without it.
   if (only_holds())
     for (auto& [number, group] : groups_)
       decide(group, may_begin() ? StepRun::Together::keep : StepRun::Together::undo);
@@ -143,7 +143,7 @@ void Runner::consider(std::uint32_t id) {
     yields = yields && (is_window || !word.empty());
     if (!word.empty()) results_[id - 1].words.emplace(word);
   }
-  // What arms its device waits for the other end (Group), and its device undoes it.
+  // A step that arms its device waits for the other end (Group), and its device rolls it back.
   const bool alone = other_ends_[id].empty() || step.undo_after;
   if (!reasons.empty()) {
     results_[id - 1].waits = only_windows;
@@ -176,7 +176,7 @@ void Runner::skip_from(std::uint32_t wave, StepState state, const std::string& w
 bool Runner::wave_failed(std::uint32_t wave) const {
   return std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
     const StepState state = results_[step.id - 1].state;
-    // A remedy that did not help changed nothing that others build on; what it was for stays an open effect.
+    // A remedy that did not help changed nothing that others depend on; its effect stays open.
     return step.wave == wave && step.remedy.empty() &&
            (state == StepState::failed || state == StepState::undone);
   });
@@ -287,7 +287,7 @@ void Runner::over(std::uint32_t id, const StepRun::End& end) {
   release_dependants(id, false);
 }
 
-// `of_group`: only those at the other ends of its links, which it waits for.
+// `of_group`: releases only steps of its own group (Step::together), which it waits for.
 void Runner::release_dependants(std::uint32_t id, bool of_group) {
   const Step& step = plan_.steps[id - 1];
   const bool again = !of_group && released_.contains(id);
@@ -302,8 +302,8 @@ void Runner::release_dependants(std::uint32_t id, bool of_group) {
   if (of_group) released_.insert(id);
 }
 
-// Through a barrier go all that wait there, once all of it is over; and those of a group already where what
-// is not over waits for them.
+// Steps that wait at a barrier pass once all of its steps are over; steps of a group pass earlier, when all
+// unfinished steps of the barrier are in that group and wait for them.
 void Runner::pass_barriers(std::uint32_t id, bool of_group) {
   const Step& step = plan_.steps[id - 1];
   for (const std::uint32_t number : next_.barriers[id]) {
@@ -324,7 +324,7 @@ void Runner::pass_barriers(std::uint32_t id, bool of_group) {
 
 void Runner::one_less_before(std::uint32_t next, const Step& released) {
   const Step& one = plan_.steps[next - 1];
-  if (!one.remedy.empty() && !remedies_.contains(next)) return;  // it is asked for later, or never
+  if (!one.remedy.empty() && !remedies_.contains(next)) return;  // run_remedies() handles it later, or never
   const bool of_turn = one.wave == released.wave || !one.remedy.empty();
   if (--waits_[next] == 0 && of_turn && results_[next - 1].state == StepState::waiting)
     ready_[one.device].insert(next);
@@ -375,8 +375,8 @@ void Runner::decide(Group& group, StepRun::Together decision) {
     go_on(next, StepRun::Together::undo);
 }
 
-// Of a failed group the last step of the plan that waits, once none of it is under way any more: what each
-// disturbs as its device undoes it is back before the next one is. 0: none now.
+// In a failed group, the last waiting step of the plan, once no step is under way any more: what each step
+// disturbs as its device rolls back is back before the next one rolls back. 0: none now.
 std::uint32_t Runner::take_next_back(Group& group) {
   const auto is_under_way = [this](std::uint32_t id) { return results_[id - 1].state == StepState::running; };
   if (group.going_back != 0 || group.held.empty() || std::ranges::any_of(group.open, is_under_way)) return 0;
@@ -385,7 +385,7 @@ std::uint32_t Runner::take_next_back(Group& group) {
   return group.going_back;
 }
 
-// All steps under way wait for others, and none of those can begin.
+// Whether all steps under way wait for others, and none of those can begin.
 bool Runner::only_holds() const {
   return !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const auto& one) {
     return one.second->waits_for_others();
@@ -394,7 +394,7 @@ bool Runner::only_holds() const {
   }));
 }
 
-// What comes after a step that did not succeed does not begin, nor what stands as one with it.
+// What comes after a failed step does not begin, nor what is tied to it.
 void Runner::skip_dependants(std::uint32_t id) {
   const auto named = [this](std::uint32_t of) {
     return "step " + std::to_string(of) + " (" + plan_.steps[of - 1].device + ")";

@@ -1,13 +1,13 @@
-// Runner: carries out the steps of one wave after the other, as many at once as their order allows, one at a
-// time for each device.
+// Runner: runs the steps of a plan wave by wave, as many at once as their order allows, one at a time per
+// device.
 //
-// Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested;
-// what takes away what may be in use waits until nothing uses it, or is held (quiet_check.hpp); what disturbs
-// live traffic begins only where minCapacity has room for it then (budget_check.hpp); every step ends in a
-// StepResult. Of the steps at the ends of one link (Step::together) none begins where another is held, left
-// alone, failed, or of a device that can't be reached: which, and of which port, its result says. Those that
-// arm their device are kept once all of them work, and undone, one after the other, where one does not. What
-// one step does is StepRun's. Single-threaded over the executor.
+// Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested; a
+// step that removes what may be in use waits until nothing uses it, or is held (quiet_check.hpp); a step that
+// disturbs live traffic begins only if minCapacity has room for it then (budget_check.hpp); every step ends
+// in a StepResult. Of the steps at the ends of one link (Step::together) none begins if another is held, left
+// alone, failed, or of an unreachable device; its result names that step and port. Steps that arm their
+// device are kept once all of the group work, and rolled back one after the other if one does not. StepRun
+// runs the single step. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -30,32 +30,32 @@ class Runner {
   // `plan`, `progress` and what `context` refers to outlive it.
   Runner(RunContext context, const Plan& plan, const Progress& progress);
 
-  // `done`: every step of the wave has ended, or never begins. Remedies are left for run_remedies().
+  // `done`: every step of the wave has ended or will not begin. Remedies are left for run_remedies().
   void run_wave(std::uint32_t wave, std::function<void()> done);
-  // Those of waves up to this one that `needed` says of; the others wait.
+  // Runs those in waves up to this one whose ids are in `needed`; the others wait.
   void run_remedies(const std::set<std::uint32_t>& needed, std::function<void()> done);
-  // What became of a remedy once its effects were observed again.
+  // Sets the outcome of a remedy once its effects were observed again.
   void judge(std::uint32_t id, StepState state, const std::string& why);
-  // What was asked to stop does not wait for a question that is under way.
+  // A question under way is not waited for when a stop is requested.
   void stop() { check_.stop(); }
-  // Marks what has not begun in waves from `wave` on, but for `spared`; of those, what needs one that is
-  // marked.
+  // Marks the steps in waves from `wave` on that have not begun, except `spared` ones; a spared step that
+  // needs a marked one is marked too.
   void skip_from(std::uint32_t wave, StepState state, const std::string& why,
                  const std::set<std::uint32_t>& spared = {});
 
   const std::vector<StepResult>& results() const { return results_; }
   // Remedies whose turn came, with or without success.
   std::vector<Step> tried() const;
-  // Whether a remedy has a turn left in this wave.
+  // Whether a remedy may still run in this wave.
   bool may_run(const Step& remedy) const;
   bool wave_failed(std::uint32_t wave) const;
-  bool wave_held(std::uint32_t wave) const;  // some step of it was
-  // Where nothing of the earlier waves could begin, as all was held, nothing of the later ones does: they
-  // have nobody who went ahead of them.
+  bool wave_held(std::uint32_t wave) const;  // whether some step of it was
+  // If no step of the earlier waves could begin because all were held, no step of the later waves begins
+  // either: nothing has gone ahead of them.
   void leave_without_forerunner(std::uint32_t wave);
-  // Those that may still begin: neither held, nor left alone for one that is.
+  // Steps that may still begin: neither held, nor left alone because of a held one.
   std::vector<Step> to_come() const;
-  // The steps that wrote anything: what an undo starts from.
+  // The steps that wrote anything: a rollback starts from these.
   std::vector<Step> written() const;
 
  private:
@@ -64,14 +64,14 @@ class Runner {
     std::set<std::uint32_t> open;  // not known to work yet
     std::set<std::uint32_t> held;  // work, and wait for the others
     bool failed = false;
-    std::uint32_t going_back = 0;  // of a failed one the step whose device undoes it now: one after the other
+    std::uint32_t going_back = 0;  // of a failed one, the step that rolls back now (in turn)
   };
 
   // What is left of a barrier.
   struct Passing {
     std::size_t left = 0;                       // steps that are not over
-    std::map<std::uint32_t, std::size_t> held;  // of these, by Group: those that work, and wait
-    std::set<std::uint32_t> let_through;        // groups, before all of it was over
+    std::map<std::uint32_t, std::size_t> held;  // of those steps, by Group: those that work, and wait
+    std::set<std::uint32_t> let_through;        // groups that may pass before all steps are over
   };
 
   bool may_begin() const { return !context_.stop.stop_requested(); }
@@ -115,18 +115,18 @@ class Runner {
   std::map<std::string, std::set<std::uint32_t>> ready_;     // by device
   std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device
   std::map<std::uint32_t, Group> groups_;                    // by Step::together, of the wave under way
-  std::set<std::uint32_t> remedies_;                         // that run_remedies() was asked for last
+  std::set<std::uint32_t> remedies_;                         // those of the last call of run_remedies()
   std::map<std::uint32_t, std::uint32_t> ran_in_;            // by id of a remedy: the wave of its last turn
-  std::set<std::uint32_t> let_go_;                           // whose dependants were released
+  std::set<std::uint32_t> let_go_;                           // steps whose dependants were released
   std::set<std::uint32_t> released_;             // steps whose group was released before they ended
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
   std::vector<std::unique_ptr<QuietCheck>> ended_quiet_;
-  bool advances_ = false;  // advance() was asked for
+  bool advances_ = false;  // advance() is scheduled
   std::uint32_t wave_ = 0;
   std::uint64_t tickets_ = 0;
   std::map<std::string, std::unique_ptr<QuietCheck>> await_quiet_;  // by device
-  std::map<std::uint32_t, Time> are_quiet_;  // when: steps that take away what nothing uses
-  std::set<std::uint32_t> have_room_;        // steps that may begin, as the budgets were asked
+  std::map<std::uint32_t, Time> are_quiet_;  // since when: steps that remove what nothing uses
+  std::set<std::uint32_t> have_room_;        // steps that may begin by the last budget answer
   BudgetCheck check_;
   CallbackScope callbacks_;
 };

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// Of those that are next on their device.
+// For the steps that are next on their device.
 void Runner::ask_budgets() {
   if (check_.under_way()) return;
   std::vector<std::uint32_t> asked;
@@ -23,7 +23,7 @@ void Runner::ask_budgets() {
       [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });
 }
 
-// With what may begin at any moment.
+// Includes steps that may begin at any moment.
 std::vector<const Step*> Runner::under_way() const {
   std::vector<const Step*> out;
   for (const Step& step : plan_.steps) {
@@ -46,7 +46,7 @@ void Runner::budgets_answered(const std::vector<std::uint32_t>& asked, const Bud
   advance_soon();
 }
 
-// One that is ready, for what was found out only now. It may have been left alone since it was asked for.
+// Holds a ready step for a reason found only now. It may have been left alone since the question was asked.
 void Runner::hold_now(std::uint32_t id, Hold::Kind kind, const std::string& why) {
   const Step& step = plan_.steps[id - 1];
   ready_[step.device].erase(id);
@@ -59,7 +59,7 @@ void Runner::hold_now(std::uint32_t id, Hold::Kind kind, const std::string& why)
   not_begun(id);
 }
 
-// Budgets may have taken their time since.
+// The budget check may have taken some time since.
 bool Runner::waits_for_quiet(std::uint32_t id) const {
   if (!QuietCheck::concerns(context_, plan_.steps[id - 1])) return false;
   const auto was_quiet = are_quiet_.find(id);
@@ -67,7 +67,7 @@ bool Runner::waits_for_quiet(std::uint32_t id) const {
          context_.executor.now() - was_quiet->second > context_.options.settle_time;
 }
 
-// One at a time for each device.
+// One step at a time per device.
 void Runner::await_quiet(std::uint32_t id) {
   const Step& step = plan_.steps[id - 1];
   std::unique_ptr<QuietCheck>& check = await_quiet_[step.device];
@@ -77,7 +77,7 @@ void Runner::await_quiet(std::uint32_t id) {
   check->start();
 }
 
-// onTimeout: stop is for later waves, too, as where the plan knows of the drain.
+// onTimeout: stop applies to later waves too, as for a drain that the plan knows of.
 void Runner::quiet_answered(std::uint32_t id, const QuietCheck::Answer& answer) {
   const Step& step = plan_.steps[id - 1];
   ended_quiet_.push_back(std::move(await_quiet_.extract(step.device).mapped()));

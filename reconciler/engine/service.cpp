@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kNamed = 3;  // as many as fit beside the figures in a line or two
+constexpr std::size_t kNamed = 3;  // as many as fit beside the figures in one or two lines
 
 void add_cables(const Wiring& wiring, const DeviceState& state, OutOfService& out) {
   for (const ChangeSet* const differences : {&state.difference.changes, &state.difference.effects})
@@ -22,7 +22,7 @@ void add_cables(const Wiring& wiring, const DeviceState& state, OutOfService& ou
     }
 }
 
-// Where a change that disturbs traffic was written: it may still do so.
+// Adds what changes wrote that disturb traffic: they may still do so.
 void add_open(const Wiring& wiring, const OwedChange& open, OutOfService& out) {
   const std::string why = fmt::format("change {} is not judged yet", open.change);
   for (const LedgerTicket& ticket : open.tickets)
@@ -37,7 +37,7 @@ void add_open(const Wiring& wiring, const OwedChange& open, OutOfService& out) {
     }
 }
 
-// Of the device at the far end of a port.
+// The maintenance of the device at the far end of a port.
 std::string far_maintenance(const Fleet& fleet, const std::string& device, std::string_view port) {
   const PortName* const far = fleet.wiring().peer(device, port);
   const auto other = far == nullptr ? std::nullopt : fleet.find(far->device);
@@ -45,7 +45,7 @@ std::string far_maintenance(const Fleet& fleet, const std::string& device, std::
   return fmt::format("of {}, {}", far->device, fleet[*other].maintenance);
 }
 
-// An effect over ports of which some are missing: all of those lead to devices in maintenance.
+// For an effect over ports of which some are missing: set if all of those lead to devices in maintenance.
 std::string missing_ports(const Fleet& fleet, const std::string& device, const Change& effect) {
   if (effect.want.kind() != Value::Kind::list) return "";
   const auto want = effect.want.as_list();
@@ -169,7 +169,7 @@ std::string maintenance_of(const Fleet& fleet, std::size_t device, const DeviceS
   if (difference.path.key_count() == 0) return "";
   if (std::string far = far_maintenance(fleet, one.name, difference.path.key(0)); !far.empty()) return far;
   if (std::string ports = missing_ports(fleet, one.name, difference); !ports.empty()) return ports;
-  for (const Change& whole : state.difference.effects)  // a figure of what is explained itself
+  for (const Change& whole : state.difference.effects)  // a figure of an effect that is explained itself
     if (row.is_part_of(schema_row(whole.path.row()).pattern) && whole.path.key_count() > 0 &&
         whole.path.key(0) == difference.path.key(0))
       return missing_ports(fleet, one.name, whole);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reconciler/engine/causes.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -16,8 +17,11 @@ class StatusWriter {
   void add(const Fleet& fleet, std::size_t index, const DeviceState& state) {
     const FleetDevice& device = fleet[index];
     ++report_.devices;
+    const std::size_t first = report_.unobserved.size();
     for (const Error& error : state.errors) add_unobserved(device, "", error.text());
     if (!state.reachable && state.errors.empty()) add_unobserved(device, "", "not observed");
+    for (std::size_t i = first; i < report_.unobserved.size(); ++i)
+      report_.unobserved[i].whole = !state.reachable;
     for (const Entry& entry : state.difference.unobserved)
       if (state.errors.empty()) add_unobserved(device, entry.path.text(), state.why_unread(entry.path));
     if (state.claims_unread && state.errors.empty())
@@ -91,7 +95,7 @@ class StatusWriter {
     report_.items.push_back(std::move(entry));
   }
 
-  // What there is besides what is wanted, of rows where that is no difference.
+  // Entries that exist besides the desired ones, in rows where that is no difference.
   void add_findings(const FleetDevice& device, const DeviceState& state) {
     for (std::size_t row = 0; row < kSchema.size(); ++row) {
       if (kSchema[row].compare != Compare::noted) continue;
@@ -103,7 +107,7 @@ class StatusWriter {
     }
   }
 
-  // What is there and specs allow, or have allowed: its difference says no more than that it is there.
+  // Entries that specs allow, or have allowed: they are listed because they exist.
   void add_allowed(const FleetDevice& device, const DeviceState& state) {
     if (device.intent->allowed == nullptr) return;
     for (const Allowed& one : *device.intent->allowed) {
@@ -140,7 +144,9 @@ DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& sta
                          const Sources& sources, const ReportChoice& choice) {
   StatusWriter reporter(origins, sources, choice);
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet, i, states[i]);
-  return reporter.take();
+  DriftReport report = reporter.take();
+  report.problems = problems_of(report, fleet.wiring());
+  return report;
 }
 
 DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
@@ -159,7 +165,8 @@ std::size_t DriftReport::differences() const {
   return static_cast<std::size_t>(std::ranges::count_if(items, &DriftEntry::is_difference));
 }
 
-// Drift outranks incompleteness: a script that heals has something to do. In sync needs everything observed.
+// Drift outranks incompleteness: a script that heals has something to do. In sync requires that everything
+// was observed.
 int DriftReport::exit_code() const {
   if (drifted > 0 || waiting > 0) return 2;
   const bool unread = std::ranges::any_of(unobserved, &std::string::empty, &Unobserved::maintenance);

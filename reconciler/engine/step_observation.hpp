@@ -1,8 +1,8 @@
-// StepObservation: one observation of a step's device: its own driver, the others where all of the device is
-// read or where it is not known yet what they are, and what they told as one.
+// StepObservation: one observation of a step's device: from the step's own driver, and from the others when
+// the whole device is read or they are not known yet; merged into one.
 //
-// Promises: what a driver did not answer for is unread, never absent; where the step's own driver did not
-// answer there is nothing but its error. observe() is for a worker thread, all else for the engine's.
+// Promises: what a driver did not answer for is unread, never absent; if the step's own driver did not
+// answer, there is nothing but its error. observe() is for a worker thread, everything else for the engine's.
 #pragma once
 
 #include <optional>
@@ -23,20 +23,20 @@ struct StepSeen {
 
 class StepObservation {
  public:
-  // `own`: the step's driver; null: not known yet. `scope`: the step's rows; none: all of the device.
+  // `own`: the step's driver; null: not known yet. `scope`: the step's rows; none: the whole device.
   StepObservation(const Fleet& fleet, std::size_t device, const Attached* own, Scope scope);
 
   void observe(const Call& call);
-  // What was learned of drivers.
+  // Passes what was learned about the drivers to the fleet.
   void teach(Fleet& fleet);
-  // After teach(): `own` may be known by then.
+  // Call after teach(): `own` may be known by then.
   StepSeen merged(const Fleet& fleet, const Attached* own);
 
  private:
   struct DriverRead {
     std::size_t index = 0;  // into FleetDevice::drivers
     Attached* attached = nullptr;
-    bool is_known = false;  // what it is
+    bool is_known = false;  // its traits are known
     DriverReply reply{};
   };
   const std::size_t device_;

@@ -1,6 +1,6 @@
-// The order of a plan's steps: what each waits for and what waits for it, with its barriers (plan.hpp).
+// The order of a plan's steps: what each step waits for and what waits for it, with its barriers (plan.hpp).
 //
-// Promises: pure; but for steps_before(), linear in the plan's size.
+// Promises: pure; linear in the plan's size, except steps_before().
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace lockstep {
 
-// Whether one barrier says it in fewer words than each of `after` steps for each of `before` others.
+// Whether one barrier is shorter than listing each of `before` steps for each of `after` others.
 bool barrier_pays(std::size_t before, std::size_t after);
 
-// All that a step waits for, barriers spelled out: ids, in order, each once.
+// All steps that a step waits for, barriers expanded: ids, in order, each once.
 std::vector<std::uint32_t> steps_before(const Plan& plan, const Step& step);
 
 struct NextSteps {
-  std::vector<std::vector<std::uint32_t>> of_step;     // by id: those that wait for it by itself
-  std::vector<std::vector<std::uint32_t>> barriers;    // by id: numbers of those that it is part of
-  std::vector<std::vector<std::uint32_t>> of_barrier;  // by number: those that wait for it
+  std::vector<std::vector<std::uint32_t>> of_step;     // by id: steps that wait for it directly
+  std::vector<std::vector<std::uint32_t>> barriers;    // by id: numbers of the barriers that contain it
+  std::vector<std::vector<std::uint32_t>> of_barrier;  // by number: steps that wait for it
 };
 
-// Of steps by id, from 1; `step_of`: the Step of each element.
+// For steps in the order of ids, from 1; `step_of`: the Step of each element.
 template <typename Steps, typename StepOf = std::identity>
 NextSteps next_steps(const Steps& steps, const std::vector<Barrier>& barriers, StepOf step_of = {}) {
   NextSteps out;
@@ -42,8 +42,8 @@ NextSteps next_steps(const Steps& steps, const std::vector<Barrier>& barriers, S
   return out;
 }
 
-// What is known of the steps that one waits for, joined. Asked in the order of ids: all is known of a
-// barrier's steps when it is asked about first, and is not asked for again.
+// The joined knowledge about the steps that one waits for. Call it in the order of ids: everything about a
+// barrier's steps is known when the barrier is first asked about, and is cached.
 template <typename T, typename OfStep, typename Join>
 class Before {
  public:

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// What each entry of a step shall be in the end.
+// The final value of each entry of a step.
 std::map<Path, Value> ends_of(const Step& step) {
   std::map<Path, Value> ends;
   for (const PlannedChange& change : step.changes) ends[change.path] = change.want;
@@ -41,7 +41,7 @@ void StepRun::start() {
   observe(Phase::ground);
 }
 
-// None: it is known. What a driver is can be unknown until it is asked with the first observation.
+// None: it is known. A driver's traits can be unknown until the first observation.
 std::optional<Error> StepRun::find_driver() {
   const Carriers& carriers = context_.fleet.carriers(device_);
   const std::vector<Attached*>& drivers = context_.fleet[device_].drivers;
@@ -72,8 +72,8 @@ void StepRun::start_job(std::chrono::milliseconds timeout, std::function<void(co
           })});
 }
 
-// The rows of the step; all of the device where effects must be seen to come back. What it writes is looked
-// for though the intent may not name it.
+// The rows of the step; the whole device if effects must come back. Entries that it writes are read even if
+// the intent does not name them.
 Scope StepRun::scope() const {
   Scope out = scope_of(*context_.fleet[device_].intent);
   for (const PlannedChange& change : step_.changes) {
@@ -120,12 +120,12 @@ void StepRun::observe_after(std::chrono::milliseconds wait, Phase phase) {
   }));
 }
 
-// Nothing new is begun after a step's time; what is under way is let run to its own deadline.
+// Nothing new begins after a step's time; what is under way runs to its own deadline.
 bool StepRun::is_late(std::chrono::milliseconds wait) const {
   return context_.executor.now() + wait >= started_ + context_.options.step_timeout;
 }
 
-// The ground is as planned, or as we left it: then what is missing is written, in the planned order.
+// If the entries are as planned, or as we left them, the missing ones are written, in the planned order.
 void StepRun::check_ground() {
   const StepSeen& now = seen_;
   if (now.error) return react(*now.error, false);
@@ -145,7 +145,7 @@ void StepRun::check_ground() {
     auto& values = known[path];
     const auto last = tries_ == 0 ? values.begin() + 1 : values.end();
     if (is_met(path, wanted, have) || std::find(values.begin(), last, have) != last) continue;
-    return give_up("the ground has moved: " + path.text() + " is " + have.to_string() + ", and was " +
+    return give_up("the plan is stale: " + path.text() + " is " + have.to_string() + ", and was " +
                    values.front().to_string() + " when this was planned; plan again");
   }
   if (all_met) return found_as_wanted();
@@ -161,8 +161,8 @@ void StepRun::check_ground() {
   write(std::move(changes));
 }
 
-// Another hand made it, or a write that was not acknowledged did; or what was read is older than what this
-// was planned on: reads may lag.
+// Another writer, or an unacknowledged write, set them; or the observation is older than the one that the
+// plan was made from: reads may lag.
 void StepRun::found_as_wanted() {
   const std::chrono::milliseconds pause = context_.options.poll_min * (1 << met_);
   if (++met_ < kReadsMax && !context_.stop.stop_requested() && !is_late(pause))
@@ -171,14 +171,18 @@ void StepRun::found_as_wanted() {
   end(StepState::nothing_to_do, "found as wanted");
 }
 
-// Before every write: one that was refused as a whole, or read from an older state, tells less than the next.
+// Before every write: an observation before a refused write, or of an older state, shows less than the next
+// one.
 void StepRun::remember_effects() {
   for (const Entry& want : context_.fleet[device_].intent->want.entries()) {
     if (schema_row(want.path.row()).facet != Facet::effect) continue;
-    if (context_.has_to_stay && !context_.has_to_stay(step_.device, want.path)) continue;
+    const ComesBack back =
+        context_.comes_back ? context_.comes_back(step_.device, want.path) : ComesBack::must;
+    if (back == ComesBack::no) continue;
     const bool unread = is_unread(seen_.unread, want.path);
     if (!unread && !satisfies(want.path.row(), want.value, seen_.have.value(want.path))) continue;
     if (held_before_.insert(want.path).second && unread) unread_before_.insert(want.path);
+    if (back == ComesBack::may) may_be_gone_.insert(want.path);
     if (!unread) unread_before_.erase(want.path);
   }
 }
@@ -192,7 +196,7 @@ void StepRun::write(ChangeSet changes) {
               .transaction = transaction()};
   if (is_armed()) {
     Result<ChangeSet> undo = undo_of_step(step_, context_.fleet, device_, seen_.have);
-    if (!undo) return give_up("not begun: its undo can't be planned: " + undo.error().text());
+    if (!undo) return give_up("not begun: its rollback can't be planned: " + undo.error().text());
     guard.undo = *std::move(undo);
     armed_until_ = context_.executor.now() + *step_.undo_after;
   }
@@ -228,7 +232,7 @@ void StepRun::wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answ
   const Result<Receipt>& receipt = *answer;
   if (!receipt) return react(receipt.error(), true);
   result_.notes.insert(result_.notes.end(), receipt->notes.begin(), receipt->notes.end());
-  // What was not tried because of another's refusal is not the reason.
+  // An outcome that was not tried because of another's refusal is not the reason.
   for (const Receipt::Outcome& one : receipt->outcomes)
     if (one.error && (!refusal_ || refusal_->kind == ErrorKind::cancelled))
       refusal_ = wrap(one.path.text(), *one.error);
@@ -295,10 +299,10 @@ void StepRun::settle(Phase phase, const std::string& transaction, Settlement set
       });
 }
 
-// A run that was killed left it armed: what it wrote is undone before anything else is written.
+// A run that was killed left the device armed: its write is rolled back before anything else is written.
 void StepRun::settle_earlier() {
   settle(Phase::settle_earlier, seen_.armed, Settlement::undo, [this](const Result<Done>& answer) {
-    if (answer) result_.notes.push_back(step_.device + ": what an earlier run had left armed is undone");
+    if (answer) result_.notes.push_back(step_.device + ": what an earlier run had left armed is rolled back");
     if (answer && ++reads_ <= kReadsMax) return observe(Phase::ground);
     const Error armed{ErrorKind::transient, step_.device + ": an earlier transaction stays armed"};
     react(answer ? armed : answer.error(), false);
@@ -312,19 +316,19 @@ void StepRun::keep() {
   }
   settle(Phase::keep, transaction(), Settlement::keep, [this](const Result<Done>& answer) {
     if (answer) return kept();
-    // The device may have undone it: observe, and write again if it did.
+    // The device may have rolled back: observe, and write again if it did.
     react(answer.error(), true);
   });
 }
 
-// Nothing is kept before what worked works again.
+// Nothing is kept before what worked before works again.
 void StepRun::await_effects() {
   effects_until_ = context_.executor.now() + context_.options.settle_time;
   reads_ = 0;
   check_regained();
 }
 
-// The device waits as long as we do.
+// Keeps the device armed as long as we wait.
 void StepRun::extend_if_due(std::chrono::milliseconds pause) {
   const Time now = context_.executor.now();
   if (!is_armed() || failed_as_ || now + *step_.undo_after / 2 < armed_until_)
@@ -347,33 +351,36 @@ void StepRun::kept() {
   await_effects();
 }
 
-// What does not work again yet, as far as the last observation tells; none: all does.
+// What does not work again yet, by the last observation; none: everything does.
 std::optional<StepRun::Missing> StepRun::not_regained() const {
   if (seen_.error) return Missing{seen_.error->text()};
   const Tree& have = seen_.have;
-  // An observation that does not show what was written is older than the write: it tells nothing about what
-  // came after.
+  // An observation that does not show the write is older than it, and shows nothing about what came after.
   if (!failed_as_)
     for (const auto& [path, wanted] : ends_of(step_))
       if (shows_at_once(path.row()) && !is_met(path, wanted, have.value(path)))
         return Missing{path.text() + " is " + have.value(path).to_string()};
   const Tree& want = context_.fleet[device_].intent->want;
-  std::optional<Missing> unread;
-  for (const Path path : held_before_)
-    if (is_unread(seen_.unread, path)) {
-      const bool as_before = unread_before_.contains(path);
-      if (!unread || !as_before) unread = Missing{path.text() + " could not be read", as_before};
-    } else if (!satisfies(path.row(), want.value(path), have.value(path))) {
-      return Missing{path.text() + " is " + have.value(path).to_string(), false, path};
-    }
-  return unread;
+  std::optional<Missing> lesser;
+  for (const Path path : held_before_) {
+    const bool unread = is_unread(seen_.unread, path);
+    if (!unread && satisfies(path.row(), want.value(path), have.value(path))) continue;
+    Missing one{path.text() + (unread ? " could not be read" : " is " + have.value(path).to_string())};
+    if (!unread) one.effect = path;
+    if (unread && unread_before_.contains(path)) one.excuse = "neither before nor after";
+    if (may_be_gone_.contains(path)) one.excuse = "nor was it there before the change";
+    if (!unread && one.excuse.empty()) return one;
+    if (!lesser || one.excuse.empty()) lesser = std::move(one);
+  }
+  return lesser;
 }
 
-// What worked before must work again before the next thing is disturbed, whether the step succeeded or not.
+// What worked before must work again before the next step disturbs something, whether this step succeeded or
+// not.
 void StepRun::check_regained() {
   const std::optional<Missing> missing = not_regained();
   const ApplyOptions& options = context_.options;
-  // A stop does not cut short what the next undo waits for.
+  // A stop does not cut short what the next rollback waits for.
   const bool stops = context_.stop.stop_requested() && failed_as_ != StepState::undone;
   if (missing && context_.executor.now() < effects_until_ && !stops)
     return extend_if_due(std::min(options.poll_min * (1 << std::min(reads_++, 8)), options.poll_max));
@@ -384,16 +391,16 @@ void StepRun::check_regained() {
     result_.notes.push_back(missing->text + ": left to the remedy that the plan has for it");
     return end(StepState::done, "");
   }
-  if (missing && !missing->unread_before) {
+  if (missing && missing->excuse.empty()) {
     const std::string why = "written, but what worked before did not come back: " + missing->text;
     return is_armed() ? give_up(why) : end(StepState::failed, why);
   }
-  if (missing) result_.notes.push_back(missing->text + ", neither before nor after");
+  if (missing) result_.notes.push_back(missing->text + ", " + missing->excuse);
   if (is_armed()) return decided(holds_());
   end(StepState::done, "");
 }
 
-// Works, and waits for the other ends: the device waits as long as they take.
+// It works, and waits for the other ends: the device stays armed until then.
 void StepRun::hold() {
   phase_ = Phase::hold;
   pending_ = context_.executor.at(armed_until_ - *step_.undo_after / 2, callbacks_.bind([this] {
@@ -437,18 +444,18 @@ void StepRun::fail(StepState state, const std::string& why) {
   observe(Phase::regain);
 }
 
-// Ends a step that did not succeed: the device takes it back where it can; a guard is never left in place.
+// Ends a step that did not succeed: the device rolls it back if it can; a guard is never left in place.
 void StepRun::give_up(const std::string& why) {
   why_ = why;
   if (tickets_.empty() || putting_back_) return fail(StepState::failed, why);
   if (!is_armed()) return put_guard_back(why);
   settle(Phase::settle_undo, transaction(), Settlement::undo, [this](const Result<Done>& answer) {
-    if (!answer) result_.notes.push_back("not undone by the device: " + answer.error().text());
+    if (!answer) result_.notes.push_back("not rolled back by the device: " + answer.error().text());
     fail(answer ? StepState::undone : StepState::failed, why_);
   });
 }
 
-// Transient values (a port that is down for a change) that are still there are taken back, once.
+// Restores transient values (a port that is shut down for a change) that are still there, once.
 void StepRun::put_guard_back(const std::string& why) {
   ChangeSet changes;
   const std::map<Path, Value> ends = ends_of(step_);

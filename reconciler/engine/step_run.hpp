@@ -11,12 +11,12 @@
 //   need ──► remedy ──► over, where something is open that the remedy is for
 //                └─ error ──► remedied ──► over: the effects decide
 //
-// Promises: nothing is written but on ground that was read since and is as planned; a ticket is in the ledger
-// before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done before it
-// was read back; what worked before works again, or the step says what does not; every way out ends in one
-// call of `over`. A step that arms the device gives it the undo that the engine planned, keeps only what
-// works again at all ends of its links (`holds`), and extends meanwhile. A remedy is carried out once at
-// most, for the effects that were read as open right before, if its driver offers it for them.
+// Promises: nothing is written unless the entries were read since and are as planned; a ticket is in the
+// ledger before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done
+// before it was read back; what worked before works again, or the step reports what does not; every exit ends
+// in one call of `over`. A step that arms the device gives it the planned rollback, keeps only what works
+// again at all ends of its links (`holds`), and extends the transaction meanwhile. A remedy runs at most
+// once, for the effects that were read as open right before, if its driver offers it for them.
 // Single-threaded over the executor.
 #pragma once
 
@@ -35,10 +35,14 @@
 
 namespace lockstep {
 
-// Reads after a write that was acknowledged, before it is called not done: reads may lag behind writes.
+// Reads after an acknowledged write before it counts as not done: reads may lag behind writes.
 inline constexpr int kReadsMax = 5;
 
-// What a step needs of the run that it is part of. All outlive it.
+// Whether what is there before a write is there again after it. `may` is awaited like `must`, since nothing
+// more is disturbed before; if it stays away, that is no failure.
+enum class ComesBack : std::uint8_t { no, may, must };
+
+// What a step needs from the run that it is part of. All of it outlives the step.
 struct RunContext {
   Fleet& fleet;
   Executor& executor;
@@ -47,30 +51,30 @@ struct RunContext {
   std::stop_token stop;
   std::uint64_t change = 0;        // of the ledger
   std::set<std::string> unseen{};  // devices that could not be observed just before
-  bool undoes = false;             // each end is brought back as far as it goes
+  bool undoes = false;             // each end is rolled back as far as possible
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
-  // Whether a remedy of the plan that may still come is for an effect. None: there are no remedies.
+  // Whether a remedy of the plan that may still run is for an effect. None: there are no remedies.
   std::function<bool(const std::string& device, Path effect)> remedy_follows{};
-  // Whether an effect that is there before a write has to be there again after it. None: each has.
-  std::function<bool(const std::string& device, Path effect)> has_to_stay{};
-  // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
+  // For an effect that is there before a write. None: each must come back.
+  std::function<ComesBack(const std::string& device, Path effect)> comes_back{};
+  // Changes that are not validated yet, without what this run writes. Null: budgets are not checked again.
   std::function<std::vector<OwedChange>()> open_changes{};
 };
 
 class StepRun {
  public:
   enum class Phase : std::uint8_t {
-    ground,          // reads what the step is about to change
-    write,           // an apply is on its way
-    read_back,       // reads whether it holds
+    ground,          // reads the entries that the step is about to change
+    write,           // an apply is under way
+    read_back,       // reads whether the write is in effect
     keep,            // has the device keep it
     regain,          // waits for what worked before
     hold,            // armed, and works: waits for the other ends of its links
-    settle_undo,     // has the device undo it
-    settle_earlier,  // has the device undo what an earlier run left armed
+    settle_undo,     // has the device roll back
+    settle_earlier,  // has the device roll back what an earlier run left armed
     need,            // reads whether a remedy is needed
-    remedy,          // a remedy is on its way
-    remedied,        // one that ended with an error: reads whether its effects are there all the same
+    remedy,          // a remedy is under way
+    remedied,        // a remedy failed: reads whether its effects are there all the same
     over,
   };
   struct End {
@@ -78,11 +82,11 @@ class StepRun {
     std::string why;
   };
 
-  // Whether what an armed step wrote, which works, may be kept already.
+  // Whether what an armed step wrote, and works, may be kept already.
   enum class Together : std::uint8_t { keep, wait, undo };
 
-  // `result` gets the writes and notes as they come. `holds` is asked as an armed step works, again where it
-  // could not be kept; where it says wait, go_on() comes. `over` may destroy this.
+  // `result` receives the writes and notes as they happen. `holds` is called when an armed step works, and
+  // again if it could not be kept; if it returns wait, go_on() follows. `over` may destroy this object.
   StepRun(const RunContext& context, const Step& step, StepResult& result, std::function<Together()> holds,
           std::function<void(End)> over);
   ~StepRun();
@@ -91,19 +95,19 @@ class StepRun {
 
   void start();
   void go_on(Together decision);
-  // For a word of the other ends of its links.
+  // For the decision on the other ends of its links.
   bool waits_for_others() const { return phase_ == Phase::hold && !decision_; }
 
  private:
   struct Missing {
     std::string text;
-    bool unread_before = false;    // and still: nothing was lost that could be seen
-    std::optional<Path> effect{};  // that is not there
+    std::optional<Path> effect{};  // that is missing
+    std::string excuse{};          // why that is no failure; none: it is one
   };
 
   std::optional<Error> find_driver();
   Error no_driver() const;
-  // Into a phase that reads; after `wait`, where there is one.
+  // Enters a phase that reads; after `wait`, if there is one.
   void observe(Phase phase);
   Scope scope() const;
   void observe_after(std::chrono::milliseconds wait, Phase phase);
@@ -147,29 +151,30 @@ class StepRun {
   StepResult& result_;
   std::function<Together()> holds_;
   std::function<void(End)> over_;
-  bool extending_ = false;            // the device, to extend
-  std::optional<Together> decision_;  // that came meanwhile
+  bool extending_ = false;            // an extension is under way on the device
+  std::optional<Together> decision_;  // that arrived during an extension
   Phase phase_ = Phase::ground;
   std::size_t device_ = 0;
-  Attached* attached_ = nullptr;  // null: no driver of the device is known to be the step's
+  Attached* attached_ = nullptr;  // null: no known driver of the device is the step's
   bool undoes_itself_ = false;
   int tries_ = 0;
   int reads_ = 0;
-  int met_ = 0;         // reads in which there was nothing left to do
-  bool blind_ = false;  // the next write does not name a revision: the last one moved, the ground did not
+  int met_ = 0;         // reads that found nothing left to do
+  bool blind_ = false;  // the next write has no revision: the last one changed, the entries did not
   bool putting_back_ = false;
-  std::string why_;  // of the failure under way
+  std::string why_;  // of the failure in progress
   std::vector<std::string> tickets_;
-  std::optional<Error> refusal_;        // that a receipt told
-  std::set<Path> held_before_;          // effects that were there before we wrote, or may have been: unread
+  std::optional<Error> refusal_;        // from a receipt
+  std::set<Path> held_before_;          // effects that were there before the write, or may have been: unread
   std::set<Path> unread_before_;        // of those
-  std::optional<StepState> failed_as_;  // it only waits for what worked before
+  std::set<Path> may_be_gone_;          // of those
+  std::optional<StepState> failed_as_;  // the step failed and only waits for what worked before
   Time effects_until_{};
   Time armed_until_{};
   Time started_{};
   std::optional<Time> disturbs_since_;
-  ChangeSet treated_;            // effects, by a remedy
-  std::optional<Error> failed_;  // a remedy, as it said
+  ChangeSet treated_;            // effects treated by a remedy
+  std::optional<Error> failed_;  // a remedy's error
   StepSeen seen_;
   std::optional<std::uint64_t> pending_;  // the job or timer under way
   CallbackScope callbacks_;

@@ -1,4 +1,4 @@
-// How a step that is a remedy goes: whether it is needed, the remedy, and what the effects say of its error.
+// How a remedy step runs: whether it is needed, the remedy itself, and what the effects show after an error.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -33,7 +33,7 @@ void StepRun::check_need() {
   if (attached_->remedy == nullptr)
     return end(StepState::failed, "the driver has no remedy '" + step_.remedy + "'");
   treated_ = treatable(context_.fleet, device_, step_, open_now());
-  // What the driver offers may rest on what it has seen last, for another reader too.
+  // The driver's offer may depend on its last observation, which may have been for another reader.
   const auto offer = treated_.empty() ? std::nullopt : attached_->remedy->offer(treated_.front());
   if (!offer) return end(StepState::not_needed, "");
   remedy(*offer);
@@ -75,7 +75,8 @@ void StepRun::cured(const Outcome& outcome, const std::optional<Result<Done>>& a
   observe(Phase::remedied);
 }
 
-// Reads may lag behind, and what was on its way when the remedy was refused is there a moment later.
+// Reads may lag, and an effect that was about to appear when the remedy was refused may be there a moment
+// later.
 void StepRun::check_remedied() {
   ChangeSet open = open_now();
   std::erase_if(open, [this](const Change& effect) {

@@ -1,8 +1,8 @@
-// Steps: the ordered atoms gathered into as few steps as their order allows, and the budgets laid over them.
-// The third stage of make_plan.
+// Steps: the ordered atoms gathered into as few steps as their order allows, with the budgets applied to
+// them. The third stage of make_plan.
 //
-// Promises: pure; a step is of one device, one driver and one wave; ids are an order in which the steps could
-// run one by one.
+// Promises: pure; a step belongs to one device, one driver and one wave; ids are an order in which the steps
+// could run one by one.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@
 namespace lockstep {
 
 struct StepDraft {
-  Step step;                          // without origins, and holds but the host policy's
+  Step step;                          // without origins, and without holds except the host policy's
   std::vector<std::uint32_t> nodes;   // in order
   std::vector<std::uint32_t> cables;  // live ones, sorted
-  bool whole_device = false;          // some live change is not about one cable
+  bool whole_device = false;          // some live change is not limited to one cable
 };
 
 struct OrderedDrafts {
@@ -26,8 +26,8 @@ struct OrderedDrafts {
 OrderedDrafts gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
                            const OrderGraph& order);
 
-// Lays redundancy groups and minCapacity over the steps: `after` and barriers for what must not be out of
-// service at once, a hold for what would break the budget even alone.
+// Applies redundancy groups and minCapacity to the steps: `after` and barriers for what must not be out of
+// service at once, a hold for what would exceed the budget even alone.
 void lay_budgets(const PlanInput& input, OrderedDrafts& drafts);
 
 }  // namespace lockstep

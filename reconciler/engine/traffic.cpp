@@ -9,8 +9,8 @@ Traffic::Traffic(const PlanInput& input, const Columns& columns)
   for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
 }
 
-// Members that are wanted, and those that are there and are to be taken away, by this plan or by a later one;
-// or, of a device that has none of either, those that are there and are nobody's here.
+// Desired members, and existing ones that are to be removed, by this plan or a later one; or, for a device
+// with neither, the existing unmanaged ones.
 Traffic::Told Traffic::tell(const DeviceInput& device) const {
   Told traffic;
   if (device.intent == nullptr || device.observation == nullptr) return traffic;
@@ -26,7 +26,7 @@ Traffic::Told Traffic::tell(const DeviceInput& device) const {
     for (const Entry& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
       tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
-  // An undo takes away what nobody claims, too.
+  // A rollback removes unmanaged entries, too.
   for (const Change& change : device.changes)
     if (std::ranges::find(columns_.traffic_collections(), change.path.row()) !=
         columns_.traffic_collections().end())
@@ -56,8 +56,8 @@ std::optional<std::uint32_t> Traffic::find(std::string_view device) const {
   return found == index_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// As the device at that end of a cable reports. A device that we know nothing of, or that was not observed
-// this time, may well use its port.
+// As the device at that end of a cable reports it. A device that is unknown, or was not observed this time,
+// may use its port.
 bool Traffic::at_end(const PortName& end) {
   const auto device = find(end.device);
   return !device || input_.devices[*device].observation == nullptr || told(*device).ports.contains(end.port);

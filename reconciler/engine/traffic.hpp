@@ -1,10 +1,10 @@
-// Traffic: which devices and ports carry any now, as far as the devices' own trees tell.
+// Traffic: which devices and ports have traffic now, as far as the devices' own trees show.
 //
-// Members of collections whose removal would disturb traffic (addresses, neighbours, routes) are what makes a
-// port or a device carry any. Of a port or a device that has none of them in its tree (it only switches
-// frames), the other ends of its cables tell.
+// Members of collections whose removal would disturb traffic (addresses, neighbours, routes) mean that a port
+// or a device has traffic. For a port or device with none of them in its tree (it only switches frames), the
+// other ends of its cables decide.
 //
-// Promises: what could not be read may carry traffic. The input must outlive it.
+// Promises: what could not be read may have traffic. The input must outlive this object.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ namespace lockstep {
 class Traffic {
  public:
   Traffic(const PlanInput& input, const Columns& columns);
-  // The place of a device among PlanInput::devices; none: the input has no such device.
+  // The index of a device in PlanInput::devices; none: the input has no such device.
   std::optional<std::uint32_t> find(std::string_view device) const;
   // `device`: into PlanInput::devices.
   bool at(std::uint32_t device);
@@ -40,7 +40,7 @@ class Traffic {
 
   const PlanInput& input_;
   const Columns& columns_;
-  std::vector<std::optional<Told>> told_;  // by device, once asked for
+  std::vector<std::optional<Told>> told_;  // by device, computed on first use
   std::unordered_map<std::string_view, std::uint32_t> index_;
   std::unordered_map<std::string_view, std::vector<const PortName*>> ends_at_;  // the far ends of its cables
 };

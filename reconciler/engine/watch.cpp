@@ -54,7 +54,8 @@ void Watch::end(Answer answer) {
   }));
 }
 
-// One that is away for now is opened later. An error: none can be opened, and not for a reason that may pass.
+// A watcher that is unavailable for now is opened later. An error: none can be opened, and the reason is not
+// transient.
 Result<Done> Watch::open_all() {
   std::optional<Error> stays;
   bool any_may_come = false;
@@ -102,7 +103,7 @@ void Watch::drain(std::uint64_t watched) {
     if (const auto device = fleet_.find(name)) wake(*device, true);
 }
 
-// Of a watch that broke, any device may have changed.
+// When a watch breaks, any of its devices may have changed.
 void Watch::broke(std::uint64_t watched) {
   executor_.forget(watched_.at(watched).watcher->descriptor());
   const Watched gone = std::move(watched_.extract(watched).mapped());
@@ -152,9 +153,9 @@ void Watch::wake(std::size_t device, bool by_event) {
   if (!healing_ || !healing_->devices.contains(device)) arm(woken->second.due);
 }
 
-// The next read is not later than `when`, or than what came together with it is gathered.
+// Schedules the next read for `when`, but not before events that came together with it are gathered.
 void Watch::arm(Time when) {
-  if (round_ || stopping_) return;  // what is under way arms it as it ends
+  if (round_ || stopping_) return;  // the round under way arms it when it ends
   when = std::max(when, executor_.now() + settings_.gather);
   if (gather_timer_ != 0) {
     if (gather_at_ <= when) return;
@@ -176,7 +177,7 @@ void Watch::arm_next() {
 
 void Watch::schedule_poll() {
   poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
-    // A watcher may have ended without a sign.
+    // A watcher may have ended without reporting it.
     std::vector<std::uint64_t> open;
     for (const auto& [id, watched] : watched_) open.push_back(id);
     for (const std::uint64_t id : open) drain(id);
@@ -216,8 +217,11 @@ void Watch::observed(const std::vector<DeviceState>& states) {
       const auto again = woken_.find(device);
       if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
     }
-    if (settings_.observed) settings_.observed(device, states[device]);
-    compare_with_known(device, states[device], woken.since);
+    ReportChoice choice;
+    choice.overruled = false;
+    DriftReport report = device_report(fleet_, device, states[device], origins_, sources_, choice);
+    if (settings_.observed) settings_.observed(device, states[device], report);
+    compare_with_known(device, states[device], std::move(report), woken.since);
   }
   heal();
   arm_next();
@@ -260,13 +264,11 @@ void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time sinc
   if (!flaps) report_item(kind, item, since);
 }
 
-void Watch::compare_with_known(std::size_t device, const DeviceState& state, Time since) {
+void Watch::compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since) {
   report_readable(device, state, since);
   if (!state.reachable) return;
-  ReportChoice choice;
-  choice.overruled = false;
   std::map<Item, DriftEntry> now;
-  for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
+  for (DriftEntry& entry : report.items)
     if (entry.differs() || entry.state == DriftState::finding)
       now.emplace(Item{entry.path, entry.state}, std::move(entry));
   auto& known = known_[device];
@@ -284,12 +286,12 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
   if (!differs(device)) retry_wait_[device] = milliseconds::zero();
 }
 
-// Of what is known of it, something differs; findings don't.
+// Whether something known about the device differs; findings don't count.
 bool Watch::differs(std::size_t device) const {
   return std::ranges::any_of(known_[device], [](const auto& one) { return one.second.differs(); });
 }
 
-// Its first item's time; of one without items that differ: never.
+// The earliest time of its items; never, without items that differ.
 Time Watch::due_at(std::size_t device, Time now) const {
   Time first = Time::max();
   for (const auto& [key, entry] : known_[device])
@@ -297,9 +299,8 @@ Time Watch::due_at(std::size_t device, Time now) const {
   return std::max(first, heal_after_[device]);
 }
 
-// Devices of which some item may be healed now, and what differs at the other ends of their cables, as what
-// must be alike is healed at both ends or at neither; the others get their turn with the first whose wait is
-// over.
+// Devices with an item that may be healed now, and those that differ at the other ends of their cables, as
+// what must be alike is healed at both ends or at neither; the others follow when their first wait is over.
 std::vector<std::size_t> Watch::due_for_healing() {
   const Time now = executor_.now();
   Time next = Time::max();
@@ -317,7 +318,7 @@ std::vector<std::size_t> Watch::due_for_healing() {
   return out;
 }
 
-// What is due then is read again first.
+// Devices that are due then are read again first.
 void Watch::schedule_healing(Time next) {
   if (heal_timer_ != 0) executor_.cancel(std::exchange(heal_timer_, 0));
   if (next == Time::max()) return;

@@ -57,8 +57,8 @@ class Waves {
     return groups_.members[group].size() == 1 && is_barrier(groups_.members[group].front());
   }
 
-  // What is in one wave: both ends of a cable where they must be alike, or disturb it in no order; and all
-  // ends that a route of the whole device goes before.
+  // Nodes that must be in one wave: both ends of a cable where they must be alike, or disturb it in no order;
+  // and all ends that a change of the whole device must precede.
   void find_ends() {
     for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
     std::map<std::uint32_t, Nodes> disturbed;
@@ -75,8 +75,8 @@ class Waves {
     for (std::uint32_t n = 0; n < own_nodes_; ++n) tie_what_it_serves(n, at_both);
   }
 
-  // What disturbs a device as a whole and must go before what changes at several cables can't go before the
-  // first of them: the others need it still.
+  // A node that disturbs a device as a whole and must go before changes at several cables can't go right
+  // before the first of them, as the other cables still need it: all of them are tied.
   void tie_what_it_serves(std::uint32_t n, const std::set<std::uint32_t>& at_both) {
     if (graph_.nodes[n].cable != kNoCable || !graph_.nodes[n].live || follows_changes(n)) return;
     Nodes served{n};
@@ -91,7 +91,8 @@ class Waves {
     ends_.push_back(std::move(served));
   }
 
-  // How many barriers a group waits for: what a whole tier waits for is a rollout of its own.
+  // The number of barriers that a group waits for: what comes after a barrier of a whole tier has a rollout
+  // of its own.
   void find_stages() {
     stage_.assign(groups_.members.size(), 0);
     for (std::uint32_t g = 0; g < groups_.members.size(); ++g)
@@ -100,8 +101,8 @@ class Waves {
       });
   }
 
-  // When a group comes, as its devices are on this process's own path: after all that is off it, those
-  // nearest to this machine last; but never after what waits for it.
+  // The phase of a group, from the place of its devices on this process's own path: groups on the path come
+  // after all others, those nearest to this machine last; but never after what waits for them.
   void find_phases() {
     std::size_t most_waves = 1;
     for (const DeviceInput& device : input_.devices) {
@@ -122,7 +123,7 @@ class Waves {
     waves_of_phase_ = (last_stage + 1) * static_cast<std::uint32_t>(most_waves);
   }
 
-  // What is added to the waves of a group for its phase.
+  // The offset of a group's waves for its phase.
   std::uint32_t put_off(std::uint32_t group) const { return phase_[group] * waves_of_phase_; }
 
   // Calls back with each edge that leaves the group: both nodes, and the group that it leads to.
@@ -142,8 +143,8 @@ class Waves {
     return static_cast<std::uint32_t>(std::max<std::size_t>(1, waves.size()));
   }
 
-  // Whether a node can show what it does to others: its device is in service, and nothing that only a person
-  // lifts one by one holds it.
+  // Whether a node can serve as a canary: its device is in service, and it has no hold that needs an approval
+  // of its own.
   bool can_lead(const OrderNode& node) const {
     const Atom& atom = atoms_[node.device].atoms[node.atom];
     return input_.devices[node.device].maintenance.empty() && atom.refused.empty() && atom.undone.empty() &&
@@ -155,9 +156,8 @@ class Waves {
     std::set<std::uint32_t> leaders;
   };
 
-  // Devices that carry traffic are spread over the waves of their policy, role by role, phase by phase and
-  // stage by stage, those that can lead first: the others are in the last wave; a device that carries none
-  // has nothing to lose and goes first.
+  // Devices with traffic are spread over the waves of their policy by role, phase and stage, those that can
+  // lead first: the others are in the last wave; a device without traffic has nothing to lose and goes first.
   void share_out() {
     std::map<std::tuple<const Policy*, std::string_view, std::uint32_t, std::uint32_t>, Spread> spread;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
@@ -207,8 +207,8 @@ class Waves {
     return out;
   }
 
-  // Of both ends of a cable, the wave of the one nearer to the hosts: a switch's port comes with what hangs
-  // on it. What is tied as a whole is in the first of their waves.
+  // Of both ends of a cable, the wave of the end nearer to the hosts decides: a switch's port changes with
+  // what is connected to it. Nodes that are tied as a whole are in the first of their waves.
   bool leads(std::uint32_t node, bool has_host) const {
     const OrderNode& one = graph_.nodes[node];
     if (one.device == kBarrier) return false;
@@ -229,8 +229,8 @@ class Waves {
     return first == kNever ? put_off(group) + 1 : first;
   }
 
-  // What a device has to do before an end changes comes with it, and does not put it off; so does what moves
-  // a class from one priority to another on the way of others.
+  // What a device must do before an end changes comes in the same wave, and does not delay it; so does a node
+  // that moves a class from one priority to another before others can change.
   void want_waves() {
     wanted_.assign(groups_.members.size(), 1);
     for (std::uint32_t g = static_cast<std::uint32_t>(groups_.members.size()); g-- > 0;) {
@@ -243,7 +243,7 @@ class Waves {
     }
   }
 
-  // Both adds and takes away what has an order across cables.
+  // Whether a node both adds and removes something that has an order across cables.
   bool moves(std::uint32_t node) const {
     if (is_barrier(node)) return false;
     bool adds = false;
@@ -251,15 +251,15 @@ class Waves {
     for (const AtomChange& change : atom(node).changes) {
       const Row& row = columns_.row(change.path.row());
       adds = adds || first_side(change, row) == First::switches;
-      // What is taken away is what the change back would add.
+      // What is removed is what the reverse change would add.
       const AtomChange back{change.path, change.want, change.was, 0, change.transient};
       takes_away = takes_away || first_side(back, row) == First::switches;
     }
     return adds && takes_away;
   }
 
-  // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
-  // that it still begins with one device.
+  // Nothing is in an earlier wave than what it waits for; waiting for a whole tier shifts all waves of a
+  // group, so that it still begins with one device.
   void follow_order() {
     std::vector<std::uint32_t> wave = wanted_;
     for (std::uint32_t g = 0; g < groups_.members.size(); ++g) {
@@ -271,7 +271,7 @@ class Waves {
     }
   }
 
-  // The first of a node's changes with the spec line that wants it.
+  // The first of a node's changes, with the spec line that sets it.
   std::string change_of(std::uint32_t node) const {
     for (const AtomChange& change : atom(node).changes) {
       if (change.transient) continue;
@@ -284,7 +284,7 @@ class Waves {
     return "what is changed";
   }
 
-  // Devices of one role that would have had waves of their own.
+  // Whether devices of one role would have had different waves.
   bool is_no_canary(std::uint32_t group) const {
     std::map<std::string_view, std::set<std::uint32_t>> devices;
     bool moved = false;
@@ -321,7 +321,8 @@ class Waves {
     }
   }
 
-  // What is at the other ends of cables, or prepares them, comes before its device's own wave.
+  // Adds notes on changes at the other ends of cables, or preparing them, that come before their device's own
+  // wave.
   void tell_early() {
     std::map<std::string_view, std::set<std::uint32_t>> early;  // by role
     for (std::uint32_t n = 0; n < own_nodes_; ++n)
@@ -336,7 +337,7 @@ class Waves {
                       devices.size() == 1 ? "its" : "their"));
   }
 
-  // A remedy that is of the wave of changes near it, and gives nothing else another wave.
+  // A remedy that goes into the wave of changes near it, and shifts no other wave.
   bool follows_changes(std::uint32_t node) const {
     const OrderNode& one = graph_.nodes[node];
     return one.device != kBarrier && atoms_[one.device].atoms[one.atom].when != Atom::When::by_policy;
@@ -392,10 +393,10 @@ class Waves {
   Traffic& traffic_;
   OrderGraph& graph_;
   std::size_t own_nodes_ = 0;
-  std::vector<Nodes> ends_;  // nodes that are in one wave
-  Nodes servers_;            // what ties the ends of several cables of its device
+  std::vector<Nodes> ends_;  // nodes that must be in one wave
+  Nodes servers_;            // nodes that tie the ends of several cables of their device
   TiedGroups groups_;
-  std::set<std::uint32_t> no_canary_;  // groups of which a note says so
+  std::set<std::uint32_t> no_canary_;  // groups with a note about it
   std::vector<std::uint32_t> stage_;   // by group
   std::vector<OwnRank> rank_;          // by device
   std::vector<std::uint32_t> phase_;   // by group

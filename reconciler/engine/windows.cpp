@@ -20,13 +20,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-// A week, and a day more for windows that are open over midnight.
+// A week, and one more day for windows that are open past midnight.
 constexpr int kDaysAhead = 8;
 
-// Of one wave, and of one undo: after it, to confirm, and what can't be told once more.
+// For one wave, and for one rollback: after it, to confirm, and once more what could not be judged.
 constexpr int kGateRounds = 1 + static_cast<int>(kConfirmingRounds) + 1;
 
-// Null: this machine does not know it.
+// Null: unknown on this machine.
 const date::time_zone* zone_of(const std::string& name) {
   try {
     return date::locate_zone(name.empty() ? "UTC" : name);
@@ -48,21 +48,20 @@ std::string span_text(milliseconds span) {
   return whole < 120 ? fmt::format("{} min", whole) : fmt::format("{} h {} min", whole / 60, whole % 60);
 }
 
-// The bound of one step: see worst_case(). What is under way when step_timeout ends is let run to its own
-// end.
+// The bound of one step: see worst_case(). What is under way when step_timeout ends runs to its own deadline.
 milliseconds step_bound(const ApplyOptions& options) {
   return options.step_timeout + 3 * options.apply_timeout + 3 * options.observe_timeout +
          options.settle_time + options.poll_max;
 }
 
-// Ahead of a step that takes away what may be in use; once more where budgets take their time meanwhile.
+// Before a step that removes what may be in use; once more if budget checks take time meanwhile.
 milliseconds quiet_bound(const Step& step, const Fleet& fleet, const ApplyOptions& options) {
   if (step.quiet.empty()) return milliseconds(0);
   const Policy* const policy = options.policy_of(step, fleet);
   return 2 * (options.drain_time(policy) + options.quiet_time + options.observe_timeout);
 }
 
-// A step waits for what it comes after, and at most for all other steps of its device.
+// A step waits for those that it comes after, and at most for all other steps of its device.
 template <typename Chosen>
 milliseconds bound_of(const Plan& plan, const Fleet& fleet, const ApplyOptions& options, Chosen is_chosen) {
   std::map<std::string_view, milliseconds> load;
@@ -85,8 +84,8 @@ milliseconds bound_of(const Plan& plan, const Fleet& fleet, const ApplyOptions& 
   return longest;
 }
 
-// Remedies come after the writes, those of earlier waves that were not needed there too. One that took its
-// time has no other turn.
+// Remedies come after the writes, including those of earlier waves that were not needed there. One that used
+// its time has no other turn.
 milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
                         const ApplyOptions& options) {
   return bound_of(plan, fleet, options,
@@ -95,8 +94,8 @@ milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const Fleet& fleet
                   [wave](const Step& step) { return step.wave <= wave && !step.remedy.empty(); });
 }
 
-// What a wave may take besides: a question for each step that minCapacity may hold, and, where it changes
-// ends of cables, both made alike again.
+// What a wave may take in addition: a check for each step that minCapacity may hold, and, if it changes ends
+// of cables, making both alike again.
 milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
                          const ApplyOptions& options, const std::vector<std::vector<OtherEnd>>& ends) {
   const milliseconds reads = options.settle_time + options.observe_timeout + options.poll_max;
@@ -112,13 +111,13 @@ milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& flee
   return out;
 }
 
-// Every step of a change that is owed, one after the other.
+// Every step of a change that is not validated yet, one after the other.
 milliseconds undo_bound(const OwedChange& owed, const ApplyOptions& options) {
   return static_cast<int>(steps_of(owed).size()) * step_bound(options);
 }
 
-// The undo of a plan that was made whole, where all that is wanted is there. Empty: it can't be planned, and
-// will not be carried out.
+// The reverse of a plan that was applied completely, with the desired state in place. Empty: it can't be
+// planned, and will not run.
 Plan reverse_of(const Plan& plan, const Fleet& fleet, const ApplyOptions& options) {
   std::map<std::string_view, std::map<Path, Value>> made;
   for (const Step& step : plan.steps)
@@ -178,10 +177,10 @@ std::string why_wait(const Policy& policy, WallTime now, milliseconds needed) {
   const auto next = std::find_if(all.begin() + (is_open ? 1 : 0), all.end(),
                                  [needed](const Opening& one) { return one.closes - one.opens >= needed; });
   if (next == all.end())
-    return fmt::format("{}: none is as long as the worst case with its undo, {}", who, span_text(needed));
+    return fmt::format("{}: none is as long as the worst case with its rollback, {}", who, span_text(needed));
   const std::string opens = "the next opens " + text_of(next->opens, next->timezone);
   if (!is_open) return who + ": " + opens;
-  return fmt::format("{}: this one closes {}, and the worst case with its undo takes {}; {}", who,
+  return fmt::format("{}: this one closes {}, and the worst case with its rollback takes {}; {}", who,
                      text_of(all.front().closes, all.front().timezone), span_text(needed), opens);
 }
 

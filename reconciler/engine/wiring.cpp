@@ -51,7 +51,7 @@ Wiring wiring_of(const Topology& topology) {
     neighbours[b.device].push_back(a.device);
   }
   wiring.index();
-  // Switches of one tier that hang on the same devices carry each other's traffic.
+  // Switches of one tier that are connected to the same devices can carry each other's traffic.
   std::map<std::pair<unsigned, std::vector<DeviceIndex>>, std::vector<DeviceIndex>> alike;
   for (DeviceIndex device = 0; device < topology.devices.size(); ++device) {
     if (!topology.devices[device].is_switch() || neighbours[device].empty()) continue;

@@ -1,7 +1,7 @@
-// Wiring: what the planner must know about how devices hang together, and nothing more: cables, who can stand
-// in for whom, how the reconciler reaches a device, and how much capacity an outage leaves.
+// Wiring: what the planner needs to know about how devices are connected, and nothing more: cables,
+// redundancy, how the reconciler reaches a device, and how much capacity an outage leaves.
 //
-// Promises: plain data but for `capacity_left`, which the caller binds to the fabric's model; empty members
+// Promises: plain data except `capacity_left`, which the caller binds to the fabric's model; empty members
 // mean "not known" and never forbid anything.
 #pragma once
 
@@ -34,26 +34,26 @@ struct Cable {
 struct Outage {
   std::vector<std::string> devices;   // sorted
   std::vector<std::uint32_t> cables;  // indices into Wiring::cables, sorted
-  // Of the devices, those that a step takes out: they are back in a moment.
+  // Those devices that a step takes out: they return shortly.
   std::vector<std::string> returning{};  // sorted
 };
 
 class Wiring {
  public:
   std::vector<Cable> cables;  // call index() after filling
-  // Devices that can stand in for each other: one member of a group changes at a time.
+  // Devices that can replace each other: one member of a group changes at a time.
   std::map<std::string, std::string> redundancy_group;
-  // The ports of a device by which the reconciler reaches it, as the specs declare them, where they are ports
-  // that a change could touch.
+  // The ports of a device through which the reconciler reaches it, as declared in the specs, if they are
+  // ports that a change could touch.
   std::map<std::string, std::vector<std::string>> management_ports;
-  OwnPath own_path;  // as it was found
-  // The share of bandwidth that the worst pair of endpoints keeps, 1: all of it. Pairs of which an end itself
-  // is out don't count, unless it is returning: it may be back before the rest is.
+  OwnPath own_path;  // as observed
+  // The share of bandwidth that the worst pair of endpoints keeps, 1: all of it. Pairs with an end that is
+  // itself out don't count, unless it is returning: it may be back before the rest is.
   std::function<double(const Outage&)> capacity_left;
 
   void index();
   std::optional<std::uint32_t> cable_at(const std::string& device, std::string_view port) const;
-  // The port at the other end; null when the port is not cabled.
+  // The port at the other end; null if the port is not cabled.
   const PortName* peer(const std::string& device, std::string_view port) const;
 
  private:

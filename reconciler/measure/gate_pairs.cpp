@@ -59,7 +59,7 @@ GatePairs::GatePairs(Ground& ground, const ValidationSuite& suite, const GateCho
   find_named();
 }
 
-// Of this suite, as far as there still are such ends.
+// For this suite, as far as such ends still exist.
 void GatePairs::find_named() {
   if (choice_.also.empty()) return;
   const auto ends = bench::index_of(ground_.probes);
@@ -104,7 +104,7 @@ GatePairs::Flags GatePairs::flags_of(const TouchedParts& touched) const {
   return out;
 }
 
-// Those up from the hosts first: what one sends another one receives.
+// The upward directions first: what one host sends another receives.
 std::vector<std::uint32_t> GatePairs::links_of(const Flags& flagged) const {
   std::vector<std::uint32_t> out;
   for (const std::uint32_t way : {0U, 1U})
@@ -224,7 +224,7 @@ void GatePairs::plan_now(PreparedBenchmark& one, const Selected& selected, const
     if (!round.empty()) rounds.push_back(std::move(round));
   }
   one.planned = plan_it();
-  // Of fewer pairs first fit may make more rounds.
+  // With fewer pairs first fit may need more rounds.
   if (rounds.size() < one.planned.plan.rounds.size()) one.planned.plan.rounds = std::move(rounds);
 }
 
@@ -261,7 +261,7 @@ GatePairs::Flags GatePairs::covered(const std::vector<BenchmarkOutcome>& outcome
   return out;
 }
 
-// Of each link: the best that is known of a pair that may cross it.
+// For each link: the best known outcome of a pair that may cross it.
 std::vector<GatePairs::Why> GatePairs::reasons(const std::vector<PreparedBenchmark>& all) {
   std::vector<Why> out(affected_.size(), Why::by_design);
   const bool any_pending = std::find(pending_.begin(), pending_.end(), true) != pending_.end();
@@ -305,7 +305,7 @@ GatePairs::Flags GatePairs::possible(const std::vector<PreparedBenchmark>& all,
   return out;
 }
 
-// A host's link that is affected because its switch changed, and not the host.
+// Whether a host's link is affected only because its switch changed, and not the host.
 bool GatePairs::only_hangs_on_it(std::uint32_t link) const {
   const auto changed = [&](PortIndex port) {
     const auto& devices = choice_.affected.devices;
@@ -331,7 +331,7 @@ bool GatePairs::ends_in_maintenance(std::uint32_t link) const {
          choice_.in_maintenance.contains(ground_.topology().ports[cable.b].device);
 }
 
-// What no pair crosses for maintenance alone is not missed.
+// Links that no pair crosses only because of maintenance are not reported as uncovered.
 std::vector<std::string> GatePairs::by_design(const std::vector<PreparedBenchmark>& all,
                                               std::vector<std::uint32_t> missing) {
   std::erase_if(missing, [this](std::uint32_t link) { return ends_in_maintenance(link); });
@@ -353,7 +353,7 @@ GateCoverage GatePairs::coverage(const std::vector<PreparedBenchmark>& all,
   for (const Selected& one : selected_) out.left_out += one.cut.size();
   const Flags crossed = covered(outcomes);
   std::vector<Why> why = reasons(all);
-  std::vector<std::uint32_t> missing;  // that no pair was selected for
+  std::vector<std::uint32_t> missing;  // links for which no pair was selected
   for (const std::uint32_t link : links_of(affected_))
     if (!crossed[link] && why[link] == Why::by_design) missing.push_back(link);
   if (!out.busy.empty() && !missing.empty()) {

@@ -1,14 +1,13 @@
-// The pairs of a gate: selected for the whole run, within the suite's budget, and of them those to measure
-// now.
+// The pairs of a gate: selected for the whole run, within the suite's budget, and the subset to measure now.
 //
-// Promises: every measurement of one run that asks for the same change measures the same pairs. Where all
-// pairs over what the run may write are few (PairSelector) and fit into onChange.budget, it is all of them;
-// else kPairsEach over each link. The rounds of a suite, as long as all goes well, take no longer than its
-// budget; its benchmarks share that, so that none gets more than it needs while another gets less. What the
-// budget leaves no time for is counted, and what is asked for by name comes first. Never on a host that runs
-// jobs, and nothing that ends at a device in maintenance or can't but cross one. An affected link that no
-// pair with a figure crosses is named, unless for maintenance or as its pairs are pending; one that no pair
-// of the suite could ever cross by itself (GateCoverage::by_design). Refuses nothing.
+// Promises: all measurements of one run that cover the same change measure the same pairs. If the pairs over
+// everything that the run may write are few (PairSelector) and fit into onChange.budget, all of them are
+// selected; else kPairsEach over each link. The rounds of a suite, if nothing fails, take no longer than its
+// budget, which its benchmarks share so that none gets more than it needs while another gets less. Pairs
+// dropped for lack of budget are counted, and pairs requested by name come first. Hosts that run jobs are
+// never measured, nor pairs that end at a device in maintenance or must cross one. An affected link that no
+// pair with a figure crosses is reported, except because of maintenance or pending pairs; a link that no pair
+// of the suite can cross at all is reported separately (GateCoverage::by_design).
 #pragma once
 
 #include <map>
@@ -34,27 +33,28 @@ class GatePairs {
  public:
   // `busy`: hosts that run jobs now, with the reason.
   GatePairs(Ground& ground, const ValidationSuite& suite, const GateChoice& choice, const BusyHosts& busy);
-  // Plans all; `wanted` of them only, where it is not empty.
+  // Plans all pairs; only those for which `wanted` is true, if it is not empty.
   using Wanted = std::function<bool(const PreparedBenchmark&, const bench::Pair&)>;
   void plan(std::vector<PreparedBenchmark>& all, const Wanted& wanted);
-  // In place of that: at most `left` pairs, in all, that cross nothing of choice.whole; takes them off it.
+  // Plans instead at most `left` pairs in total that cross nothing of choice.whole, and subtracts them from
+  // `left`.
   void plan_controls(std::vector<PreparedBenchmark>& all, std::size_t& left);
-  // After measuring.
+  // Requires that the pairs were measured.
   GateCoverage coverage(const std::vector<PreparedBenchmark>& all,
                         const std::vector<BenchmarkOutcome>& outcomes);
-  // Why nothing of a benchmark was measured of which something was asked for; empty: nothing was.
+  // Why a benchmark with requested pairs measured none of them; empty: no pairs were requested.
   std::string why_left_out(const Benchmark& benchmark, std::size_t place);
   std::size_t looked_at() const { return looked_at_; }  // PairSelector's, of all
 
  private:
-  // Of one benchmark, for the whole run.
+  // For one benchmark, for the whole run.
   struct Selected {
-    std::vector<std::vector<bench::Pair>> rounds;  // within the budget; of rings: none
-    std::vector<bench::Pair> pairs;                // the same; of rings: their hops
-    std::vector<bench::Pair> cut;                  // by the budget
+    std::vector<std::vector<bench::Pair>> rounds;  // within the budget; for rings: none
+    std::vector<bench::Pair> pairs;                // the same pairs; for rings: their hops
+    std::vector<bench::Pair> cut;                  // dropped for lack of budget
   };
   using Flags = std::vector<bool>;  // by directed link
-  // Why no pair with a figure crosses a link, the later the better to know.
+  // Why no pair with a figure crosses a link; a later reason takes precedence.
   enum class Why : std::uint8_t { by_design, no_time, busy, pending, no_figure };
 
   Flags flags_of(const TouchedParts& touched) const;
@@ -84,21 +84,21 @@ class GatePairs {
   const ValidationSuite& suite_;
   const GateChoice& choice_;
   const BusyHosts& busy_hosts_;
-  std::vector<bool> in_service_;           // by endpoint: neither it nor its leaf is in maintenance
-  std::vector<bool> usable_;               // by endpoint: so, and it ran no job when the run first measured
-  std::vector<bool> busy_;                 // by endpoint: not usable, or it runs jobs now
-  std::vector<std::uint32_t> links_;       // that the run may touch, the most wanted first
-  std::vector<std::uint32_t> more_links_;  // that are asked for besides: a remedy's
+  std::vector<bool> in_service_;  // by endpoint: neither it nor its leaf is in maintenance
+  std::vector<bool> usable_;      // by endpoint: in service, and it ran no job when the run first measured
+  std::vector<bool> busy_;        // by endpoint: not usable, or it runs jobs now
+  std::vector<std::uint32_t> links_;       // that the run may change, most important first
+  std::vector<std::uint32_t> more_links_;  // that are requested in addition: a remedy's
   Flags touched_;                          // all of these
-  Flags affected_;                         // by what is asked about
+  Flags affected_;                         // by the change in question
   Flags asked_;                            // the same, or all with `scope: all`
   Flags pending_;
-  std::map<std::string, std::set<bench::Pair>> also_;  // by benchmark; of rings: no pair
-  std::vector<Selected> selected_;                     // of each benchmark
+  std::map<std::string, std::set<bench::Pair>> also_;  // by benchmark; for rings: no pair
+  std::vector<Selected> selected_;                     // by benchmark
   std::size_t looked_at_ = 0;
 };
 
-// How a budget is shared by those that would take `costs`: all alike, and no more than they need.
+// Divides a budget among items that would take `costs`: equal shares, but no more than each needs.
 std::vector<std::chrono::milliseconds> fair_shares(const std::vector<std::chrono::milliseconds>& costs,
                                                    std::chrono::milliseconds budget);
 

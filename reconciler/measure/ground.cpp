@@ -50,7 +50,7 @@ Ground::Ground(const MeasureInput& input, FabricIndex index)
 }
 
 const std::vector<bench::verbs::RdmaEnd>& Ground::rdma_ends() {
-  constexpr std::chrono::seconds kReadTime{10};  // dumps of netlink and small files of sysfs
+  constexpr std::chrono::seconds kReadTime{10};  // netlink dumps and small sysfs files
   if (!rdma_ends_.empty()) return rdma_ends_;
   const Call call{.deadline = std::chrono::steady_clock::now() + kReadTime, .stop = {}};
   for (std::size_t i = 0; i < probes.size(); ++i) {

@@ -1,7 +1,8 @@
-// Ground: what one fabric offers to a benchmark: endpoints as bench sees them, links, and the paths between.
+// Ground: what one fabric provides for a benchmark: endpoints in bench's form, links, and the paths between
+// them.
 //
 // Promises: endpoints in the order of FabricGraph::endpoints, links as in paths.hpp; paths and RDMA devices
-// are looked up when they are first asked for. Refuses nothing.
+// are looked up on first use.
 #pragma once
 
 #include <optional>
@@ -23,15 +24,15 @@ class Ground {
   const Topology& topology() const { return topology_; }
   const FabricGraph& graph() const { return graph_; }
   FabricPaths& paths() { return paths_; }
-  // RDMA of each endpoint, as it is when first asked for.
+  // RDMA of each endpoint, read on first use.
   const std::vector<bench::verbs::RdmaEnd>& rdma_ends();
 
-  // Calls for each directed link that the data may cross, in no order; false: there is no path.
+  // Calls `each` for each directed link that the data may cross, in no order; false: there is no path.
   template <class Each>
   bool each_link(const bench::Pair& way, Each each);
   // `flagged`: by directed link.
   bool touches(const bench::Pair& way, const std::vector<bool>& flagged);
-  // How many ways were gone along, for tests: n² of them must not come back unnoticed.
+  // Number of traversed paths, so that tests detect quadratic cost.
   std::size_t walked() const { return walked_; }
 
   std::vector<bench::ProbeEndpoint> probes;

@@ -15,12 +15,12 @@
 namespace lockstep {
 namespace {
 
-// Flows that one machine can drive at once without measuring its own CPU: two a core (a sender and a receiver
-// each).
+// Flows that one machine can drive at once without measuring its own CPU: two per core (a sender and a
+// receiver each).
 std::size_t flows_at_once() {
   return std::max<std::size_t>(2, std::size_t{2} * std::thread::hardware_concurrency());
 }
-// Each end polls: a core of its own for as long as it runs.
+// Each end polls, which occupies a core while it runs.
 std::size_t rdma_flows_at_once() { return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2); }
 
 using Report = std::function<void(const MeasureProgress&)>;
@@ -78,7 +78,7 @@ Result<BenchmarkOutcome> run_benchmark(Ground& ground, const MeasureInput& input
   return outcome;
 }
 
-// By what was measured: verdicts and suspects.
+// Computes verdicts and suspects from the measurements.
 void judge_suite(SuiteOutcome& suite) {
   std::vector<bench::Verdict> verdicts;
   suite.suspects.clear();
@@ -88,13 +88,13 @@ void judge_suite(SuiteOutcome& suite) {
     for (const bench::SloVerdict& slo : outcome.verdict.slo)
       slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
     bench::join(suite.suspects, bench::suspects(outcome.measurements, slow));
-    // A benchmark of which nothing was affected says nothing: it has no part in the verdict.
+    // A benchmark of which nothing was affected has no part in the verdict.
     if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
   }
   suite.verdict = bench::all_of(verdicts);
 }
 
-// What is the same for all suites of one measurement.
+// Shared by all suites of one measurement.
 struct Run {
   const MeasureInput& input;
   const MeasureChoice& choice;
@@ -140,7 +140,7 @@ Result<SuiteOutcome> run_suite(Run& run, const ValidationSuite& suite) {
     TRY(BenchmarkOutcome outcome, run_benchmark(ground, run.input, suite, one, run.progress, run.stop));
     result.benchmarks.push_back(std::move(outcome));
   }
-  // Some of the pairs once more say nothing about what the others cover.
+  // A repetition of some pairs does not change the coverage of the others.
   if (gate && run.choice.gate->controls == 0 && !run.choice.among)
     result.gate = gate->coverage(all, result.benchmarks);
   for (std::size_t i = 0; gate && i < all.size(); ++i)
@@ -185,7 +185,7 @@ Result<Done> measure_once_more(const MeasureInput& input, MeasureChoice choice,
                                const std::stop_token& stop, std::vector<SuiteOutcome>& outcomes) {
   std::map<std::string, bench::Measurement*> wanted;  // by suite and key
   std::set<std::array<std::string, 3>> pairs;         // a benchmark, and two ends
-  std::set<std::string> rings;                        // benchmarks of which a group is wanted
+  std::set<std::string> rings;                        // benchmarks with a group to repeat
   const auto place = [](const SuiteOutcome& suite, const bench::Measurement& one) {
     return *suite.suite->metadata.name + '|' + bench::baseline_key(one);
   };

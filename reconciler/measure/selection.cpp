@@ -127,8 +127,8 @@ PairSelector::Found PairSelector::from_list(std::uint32_t link) {
   return std::nullopt;
 }
 
-// Once with an endpoint of another leaf, each endpoint of a leaf with another one, then with neighbours at
-// its own: these take no room on the fabric, so that all of a leaf's can run at once.
+// In the first turn with an endpoint of another leaf (each endpoint of a leaf with a different one), then
+// with neighbours on the same leaf: these use no fabric capacity, so that all of a leaf's can run at once.
 PairSelector::Found PairSelector::with(std::size_t end, bool sends, std::size_t turn) {
   FabricPaths& paths = ground_.paths();
   const std::uint32_t own = paths.leaf_number(ground_.graph().endpoints[end].leaf);
@@ -177,8 +177,8 @@ PairSelector::Found PairSelector::between(std::uint32_t from_leaf, std::uint32_t
   return std::nullopt;
 }
 
-// Between switches. Leaf after leaf sends to the next one, so that a pair that is found for a link up serves
-// one down as well.
+// For links between switches. Each leaf sends to the next one, so that a pair found for an uplink also covers
+// a downlink.
 PairSelector::Found PairSelector::through(std::uint32_t link, std::size_t turn) {
   const Topology& topology = ground_.topology();
   FabricPaths& paths = ground_.paths();
@@ -198,7 +198,7 @@ PairSelector::Found PairSelector::through(std::uint32_t link, std::size_t turn) 
       return (found = between(source, leaf)).has_value();
     });
   };
-  // What is sent down to a leaf is for that leaf.
+  // Traffic sent down to a leaf is destined for that leaf.
   if (to != kNone) {
     from_source(to, port - topology.devices[device].first_port + shift);
     return found;
@@ -209,7 +209,7 @@ PairSelector::Found PairSelector::through(std::uint32_t link, std::size_t turn) 
   return found;
 }
 
-// Whether what `device` sends to that leaf may cross a flagged link.
+// Whether traffic from `device` to that leaf may cross a flagged link.
 bool PairSelector::is_flagged(DeviceIndex device, std::uint32_t leaf, const std::vector<bool>& flagged) {
   const Topology& topology = ground_.topology();
   if (device == ground_.paths().leaf(leaf)) return false;
@@ -240,7 +240,7 @@ std::vector<bench::Pair> PairSelector::beside(const std::vector<bool>& flagged, 
       usable[end] = false;
   PairSelector clean(ground_, benchmark_, std::move(usable), few_);
   const std::uint32_t leaves = ground_.paths().leaf_count();
-  // One of each leaf in a round: first within it, then to others.
+  // One per leaf and round: first within the leaf, then to others.
   for (std::size_t before = ~out.size(); before != out.size();) {
     before = out.size();
     for (std::uint32_t away = way_ == PairChoice::Way::cross_leaf ? 1 : 0; away < leaves; ++away)

@@ -1,12 +1,12 @@
-// Selection: which pairs a gate measures, so that every link that a change can have touched is crossed.
+// Selection: which pairs a gate measures, so that every link that a change may have affected is crossed.
 //
-// Promises: pure and deterministic. Of the pairs that the benchmark's choice makes, as the data goes: over
-// each directed link asked for kPairsEach that may cross it under some hash outcome, in turns (the first of
-// every link, then the second of each), so that what is cut off at the end is missed least. The two
-// directions of a host's link stand for its endpoint: kPairsEach that it sends, and as many that it receives.
-// Fewer only where the choice has no more between usable endpoints. The cost follows the links asked for
-// (`looked_at`), not the pairs that there are; with `ring` and `sample(N)` also the pairs that these name.
-// Refuses nothing.
+// Promises: pure and deterministic. Selects from the pairs of the benchmark's choice, in the direction of the
+// data: for each requested directed link, kPairsEach pairs that may cross it under some hash outcome, in
+// turns (the first of every link, then the second of each), so that pairs cut off at the end matter least.
+// The two directions of a host's link represent its endpoint: kPairsEach pairs that it sends, and as many
+// that it receives. Fewer only if the choice has no more between usable endpoints. The cost grows with the
+// requested links (`looked_at`), not with the existing pairs; with `ring` and `sample(N)` also with the pairs
+// that these name.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 
 namespace lockstep {
 
-// shared/design has it: engine.md, section 1.
+// See shared/design/engine.md, section 1.
 inline constexpr std::size_t kPairsEach = 3;
-// Of so many endpoints all pairs are gone through, one by one. A choice: 4,032 pairs, which takes about as
-// long as selecting among more.
+// Up to this many endpoints, all pairs are enumerated one by one. A chosen limit: 4,032 pairs, which takes
+// about as long as a selection from more.
 inline constexpr std::size_t kFewEndpoints = 64;
 
 class PairSelector {
@@ -33,14 +33,14 @@ class PairSelector {
   PairSelector(Ground& ground, const Benchmark& benchmark, std::vector<bool> usable,
                std::size_t few = kFewEndpoints);
 
-  // All over a flagged link, where the endpoints are few or the choice names its pairs; else none.
+  // All pairs over a flagged link, if the endpoints are few or the choice names its pairs; else none.
   std::optional<std::vector<bench::Pair>> all_over(const std::vector<bool>& flagged);
-  // Those that are missing over these links beside what was selected before.
+  // The pairs still missing over these links, in addition to those selected before.
   std::vector<bench::Pair> over(std::span<const std::uint32_t> links);
-  // The first that cross no flagged link; they are spread over the fabric.
+  // The first `count` pairs that cross no flagged link, spread over the fabric.
   std::vector<bench::Pair> beside(const std::vector<bool>& flagged, std::size_t count);
 
-  // Whether a pair that was selected may cross it.
+  // Whether a selected pair may cross it.
   bool crosses(std::uint32_t link) const { return crossing_[link] > 0; }
   std::size_t looked_at() const { return looked_at_; }
 
@@ -74,13 +74,13 @@ class PairSelector {
   PairChoice::Way way_;
   std::vector<bool> usable_;
   std::size_t few_;
-  std::optional<std::vector<bench::Pair>> listed_;  // where the pairs are gone through one by one
-  std::unordered_map<std::uint32_t, std::vector<bench::Pair>> listed_over_;  // a link; last ones first
+  std::optional<std::vector<bench::Pair>> listed_;  // if the pairs are enumerated one by one
+  std::unordered_map<std::uint32_t, std::vector<bench::Pair>> listed_over_;  // by link; last ones first
   std::vector<std::vector<Members>> leaves_;                                 // by leaf number; by key
-  std::vector<std::size_t> place_;                                           // of an endpoint at its leaf
-  std::vector<std::size_t> end_of_;                // by LinkIndex: the host's endpoint; kNone: no host's link
-  std::vector<std::uint32_t> crossing_;            // by directed link: pairs taken
-  std::unordered_set<std::uint64_t> taken_;        // pairs
+  std::vector<std::size_t> place_;           // position of an endpoint at its leaf
+  std::vector<std::size_t> end_of_;          // by LinkIndex: the host's endpoint; kNone: not a host's link
+  std::vector<std::uint32_t> crossing_;      // by directed link: number of selected pairs
+  std::unordered_set<std::uint64_t> taken_;  // selected pairs
   std::unordered_map<std::uint64_t, bool> known_;  // is_flagged(), by device and leaf
   std::size_t looked_at_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// The first that has none, and how many more there are; empty: every one has it.
+// The first endpoint without RDMA, and how many more there are; empty: every one supports it.
 std::string who_lacks(const std::vector<bench::verbs::RdmaEnd>& ends) {
   std::size_t count = 0;
   std::string first;
@@ -44,7 +44,7 @@ TransportChoice choose_transport(const Benchmark& benchmark, Transport suite,
   }
   if (!carried) return {Transport::tcp, fmt::format("{} does not run over RDMA", to_string(workload)), ""};
   if (lacks.empty()) return {Transport::rdma, "every endpoint has an RDMA device", ""};
-  // Of TCP's there is no such thing: what it would take is the better reason.
+  // TCP has no such workload: what RDMA would need is the more useful reason.
   if (workload == Workload::write_latency)
     return {Transport::tcp, "", fmt::format("{} needs RDMA: {}", to_string(workload), lacks)};
   return {Transport::tcp, lacks, ""};

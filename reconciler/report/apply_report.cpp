@@ -8,7 +8,9 @@
 
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/problems.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/value_json.hpp"
@@ -55,16 +57,10 @@ nlohmann::json undone_json(const std::vector<UndoneChange>& all) {
   return out;
 }
 
-Shown effect_line(const OpenEffect& open, const Shown& what) {
-  return compose(
-      "  {} {} {}: want {}, {}\n", what, open.device, open.change.path.text(), open.change.want.to_string(),
-      open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
-}
-
 std::string_view guilt_words(Guilt guilt) {
   switch (guilt) {
     case Guilt::exonerated: return "not this change's doing: it is broken without it, too; apply it again";
-    case Guilt::not_proven: return "whether it was this change's doing could not be told";
+    case Guilt::not_proven: return "whether it was this change's doing could not be determined";
     case Guilt::guilty: return "it was this change's doing: pairs that were broken hold without it";
     case Guilt::open:
       return "it held before the change, and is broken without it: something else happened meanwhile";
@@ -72,8 +68,8 @@ std::string_view guilt_words(Guilt guilt) {
   return "";
 }
 
-// `step`: its number in the plan file, or in the plan that ran; null: it has none there. `other_end`: the
-// port, or the device, for which it was left alone; empty: none.
+// `step`: its number in the plan file, or in the plan that ran; null: it has none. `other_end`: the port, or
+// the device, because of which it was skipped; empty: none.
 nlohmann::json not_run_json(const std::string& device, nlohmann::json step, std::string_view state,
                             const std::string& reason, const std::string& other_end) {
   nlohmann::json out{{"device", device}, {"step", std::move(step)}, {"state", state}, {"reason", reason}};
@@ -81,8 +77,7 @@ nlohmann::json not_run_json(const std::string& device, nlohmann::json step, std:
   return out;
 }
 
-// Devices on which something was carried out, remedies included, and how long the traffic of each was
-// disturbed.
+// Devices on which something was executed, remedies included, and how long the traffic of each was disrupted.
 std::map<std::string, std::chrono::milliseconds> touched_by(const Plan& plan, const ApplyReport& report) {
   std::map<std::string, std::chrono::milliseconds> out;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
@@ -90,7 +85,7 @@ std::map<std::string, std::chrono::milliseconds> touched_by(const Plan& plan, co
   return out;
 }
 
-// As many as a line holds.
+// As many as fit a line.
 constexpr std::size_t kDisturbedNamed = 4;
 
 std::string touched_text(const std::map<std::string, std::chrono::milliseconds>& touched) {
@@ -107,7 +102,7 @@ std::string touched_text(const std::map<std::string, std::chrono::milliseconds>&
   return out;
 }
 
-// "not needed: frr remedy reinstall-multipath  leaf[0-1]"; so with those that were carried out.
+// "not needed: frr remedy reinstall-multipath  leaf[0-1]"; likewise for those that were executed.
 std::string remedies_text(const Plan& plan, const ApplyReport& report, const Terminal& terminal) {
   std::map<std::string, std::vector<std::string>> devices;
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
@@ -124,12 +119,64 @@ std::string remedies_text(const Plan& plan, const ApplyReport& report, const Ter
   return out;
 }
 
+// Steps of a rollback that did not succeed, with the reason.
+std::string not_undone_text(const UndoneChange& undone, const Terminal& terminal) {
+  std::string out;
+  for (std::size_t i = 0; i < undone.steps.size(); ++i) {
+    const StepResult& result = undone.steps[i];
+    if (is_good(result.state)) continue;
+    out += compose("  {} {} {}: {}: {}\n", terminal.paint(Ink::red, "not rolled back:"),
+                   undone.plan.steps[i].device, undone.plan.steps[i].driver,
+                   outcome_words(to_string(result.state)), result.why);
+  }
+  return out;
+}
+
 bool is_left(const StepResult& step) {
   return step.state == StepState::held || step.state == StepState::skipped ||
          step.state == StepState::stopped;
 }
 
+// The deciding measurement: for a change that was rolled back, the one that failed before that; else the last
+// one.
+const std::vector<SuiteOutcome>* deciding(const Applied& applied) {
+  const auto failed = [](const std::vector<SuiteOutcome>& one) {
+    return std::ranges::any_of(
+        one, [](const SuiteOutcome& suite) { return suite.verdict == bench::Verdict::fail; });
+  };
+  const auto again = std::ranges::count_if(applied.report.undone,
+                                           [](const UndoneChange& one) { return one.again.has_value(); });
+  const auto after_undo = std::min(again, std::ssize(applied.gates));
+  if (!applied.report.undone.empty())
+    for (auto one = applied.gates.rbegin() + after_undo; one != applied.gates.rend(); ++one)
+      if (failed(*one)) return &*one;
+  return applied.gates.empty() ? nullptr : &applied.gates.back();
+}
+
 }  // namespace
+
+std::string done_text(const Plan& plan, const ApplyReport& report) {
+  struct Counts {
+    std::size_t done = 0;
+    std::size_t all = 0;  // that were needed
+  };
+  Counts steps;
+  Counts remedies;
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const StepState state = report.steps[i].state;
+    if (state == StepState::not_needed) continue;
+    Counts& of = plan.steps[i].remedy.empty() ? steps : remedies;
+    ++of.all;
+    of.done += state == StepState::done ? 1 : 0;
+  }
+  std::string out;
+  if (steps.all > 0 || remedies.all == 0)
+    out = compose("{} of {} done", steps.done, counted(steps.all, "step"));
+  if (remedies.all > 0)
+    out += compose("{}{} of {} done", out.empty() ? "" : ", ", remedies.done,
+                   counted(remedies.all, "remedy", "remedies"));
+  return out;
+}
 
 std::string wave_line(std::uint32_t wave, std::uint32_t of, const Terminal& terminal) {
   return terminal.paint(Ink::bold, compose("wave {} of {}", wave, of));
@@ -141,9 +188,10 @@ std::string step_line(const Step& step, const StepResult& result, const Terminal
                              terminal.paint(Ink::cyan, step.device), step.driver);
   line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change")
                               : compose("  remedy {}", step.remedy);
-  line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
+  const bool ran = !is_left(result) && result.state != StepState::not_needed;
+  if (ran) line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
   if (result.state == StepState::not_needed) line += "  not needed";
-  if (!good) line += compose("  {}: {}", to_string(result.state), result.why);
+  if (!good) line += compose("  {}: {}", outcome_words(to_string(result.state)), result.why);
   std::string words;
   for (const std::string& word : result.words) words += (words.empty() ? "" : ",") + word;
   if (!words.empty()) line += compose("  (--approve {})", words);
@@ -185,8 +233,7 @@ nlohmann::json left_out_json(const CheckedPlan& checked, const Plan& earlier) {
 }
 
 nlohmann::json refused_whole_json(const Error& why, nlohmann::json left_out) {
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "ApplyReport"},
+  return {{"kind", "ApplyReport"},
           {"verdict", "refused"},
           {"why", why.what},
           {"steps", nlohmann::json::array()},
@@ -207,34 +254,34 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
                        std::size_t left_out) {
   const ApplyReport& report = applied.report;
   std::string out;
-  for (const std::vector<SuiteOutcome>& measured : applied.gates) out += bench_text(measured, terminal);
+  if (const auto* const measured = deciding(applied); measured != nullptr)
+    out += bench_problems_text(*measured, terminal) + bench_text(*measured, terminal);
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const StepResult& step = report.steps[i];
     if (!is_good(step.state)) out += step_line(plan.steps[i], step, terminal) + "\n";
   }
   out += remedies_text(plan, report, terminal);
-  for (const OpenEffect& open : report.effects) out += effect_line(open, terminal.paint(Ink::red, "effect"));
-  for (const OpenEffect& open : report.open_before)
-    out += effect_line(open, terminal.paint(Ink::yellow, "open before this change"));
+  out += problems_text(problem_lines(applied.open), terminal);
+  if (const std::vector<ProblemLine> before = problem_lines(applied.open_before); !before.empty())
+    out += terminal.paint(Ink::yellow, compose("problems before this change: {}", before.size())) + "\n" +
+           problem_rows_text(before, terminal);
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
   if (report.gate) out += "gate: " + verdict_text(*report.gate, terminal) + "\n";
   for (const UndoneChange& one : report.undone) {
-    out += terminal.paint(Ink::bold, "undone by a planned reverse") +
+    out += terminal.paint(Ink::bold, "rolled back by a plan in reverse order") +
            compose(": change {}{}\n", one.change,
                    one.hosts.empty()
                        ? ""
                        : ", on " + fold_hostlist({one.hosts.begin(), one.hosts.end()}) + " alone") +
-           plan_text(one.plan, terminal);
+           plan_text(one.plan, terminal) + not_undone_text(one, terminal);
     if (one.again) out += "measured again: " + verdict_text(*one.again, terminal) + "\n";
     if (one.guilt) out += compose("  {}\n", guilt_words(*one.guilt));
   }
   const bool good = report.exit_code() == 0;
-  out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
+  out += terminal.paint(good ? Ink::green : Ink::red, outcome_words(to_string(report.verdict)));
   if (plan.empty())
     return out + (report.verdict == ApplyVerdict::nothing_to_do ? "\n" : "  what earlier runs wrote\n");
-  out += compose("  {} of {} done, {}\n", report.count(StepState::done),
-                 counted(report.steps.size() - report.count(StepState::not_needed), "step"),
-                 touched_text(touched_by(plan, report)));
+  out += compose("  {}, {}\n", done_text(plan, report), touched_text(touched_by(plan, report)));
   if (left_out > 0)
     out +=
         terminal.paint(Ink::red, counted(left_out, "step")) + " refused or not in the plan file: see above\n";
@@ -263,8 +310,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
       left_out.push_back(
           not_run_json(plan.steps[i].device, step.id, to_string(step.state), step.why, step.other_end));
   }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "ApplyReport"},
+  return {{"kind", "ApplyReport"},
           {"change", report.change_id},
           {"verdict", to_string(report.verdict)},
           {"planDigest", plan.digest},
@@ -278,18 +324,18 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
           {"undone", undone_json(report.undone)},
           {"gateAfterUndo", report.undone.empty() ? nlohmann::json() : gate_json(report.undone.back().again)},
           {"guilt", report.guilt() ? nlohmann::json(to_string(*report.guilt())) : nlohmann::json()},
-          {"owes", report.owes || report.leaves_owed},
+          {"notValidated", report.owes || report.leaves_owed},
           {"unjournalled", report.unjournalled},
           {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},
           {"measurements", measured},
           {"notes", report.notes}};
 }
 
-std::string nothing_to_do_text(const DriftReport& unmended, const std::string& title, bool whole,
+std::string nothing_to_do_text(const DriftReport& differences, const std::string& title, bool whole,
                                const Terminal& terminal) {
-  if (unmended.drifted > 0)
-    return unmended_text(unmended, terminal) + terminal.paint(Ink::yellow, "nothing done") +
-           compose(": no step mends what differs of {} (lockstep drift)\n", title);
+  if (differences.drifted > 0)
+    return problems_text(problem_lines(differences), terminal) + terminal.paint(Ink::yellow, "nothing done") +
+           compose(": no step corrects what differs in {} (lockstep drift)\n", title);
   if (whole)
     return terminal.paint(Ink::green, "nothing to do") + compose(": {} is as its specs say\n", title);
   return terminal.paint(Ink::yellow, "nothing done") + compose(": not all of {} could be observed\n", title);

@@ -1,4 +1,4 @@
-// An apply for people and programs: its progress and its outcome.
+// The progress and outcome of an apply for people and programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,13 +19,17 @@ std::string step_begun_line(const Step& step);
 std::string phase_line(std::string_view what);
 std::string gate_line(const GateResult& gate, const Terminal& terminal);
 
+// "2 of 3 steps done, 1 of 1 remedy done": without steps that were not needed.
+std::string done_text(const Plan& plan, const ApplyReport& report);
+
 // What a plan file is for.
 std::string plan_file_line(const std::string& name, const PlanFile& file);
-// What of a plan file (`earlier`) can't run, and the steps of now that it lacks: a line each; empty: nothing.
+// The parts of a plan file (`earlier`) that can't run, and current steps missing from it, one per line;
+// empty: none.
 std::string left_out_text(const CheckedPlan& checked, const Plan& earlier, const Terminal& terminal);
-// The same, as apply_json has it under "notRun".
+// The same, as in apply_json under "notRun".
 nlohmann::json left_out_json(const CheckedPlan& checked, const Plan& earlier);
-// Where nothing of a plan file can run.
+// For a plan file of which nothing can run.
 nlohmann::json refused_whole_json(const Error& why, nlohmann::json left_out);
 
 // `left_out`: see left_out_text; how many steps. In JSON: left_out_json().
@@ -34,8 +38,8 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
 nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash,
                           nlohmann::json left_out);
 
-// If there was nothing to do. `whole`: all chosen devices could be observed.
-std::string nothing_to_do_text(const DriftReport& unmended, const std::string& title, bool whole,
+// Used if there was nothing to do. `whole`: all chosen devices could be observed.
+std::string nothing_to_do_text(const DriftReport& differences, const std::string& title, bool whole,
                                const Terminal& terminal);
 nlohmann::json nothing_to_do_json(const Plan& plan, const DriftReport& unmended);
 

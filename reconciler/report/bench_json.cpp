@@ -103,11 +103,10 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
                           {"pairs", suspect.pairs},
                           {"score", suspect.score()}});
   }
-  // What was stopped before it measured anything has no verdict.
+  // A benchmark that was stopped before it measured anything has no verdict.
   const bench::Verdict verdict =
       measurements_in(outcomes) == 0 ? bench::Verdict::unknown : verdict_of(outcomes);
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "BenchmarkReport"},
+  return {{"kind", "BenchmarkReport"},
           {"configHash", config_hash},
           {"verdict", to_string(verdict)},
           {"benchmarks", benchmarks},

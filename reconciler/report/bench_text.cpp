@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <map>
 
 #include "reconciler/report/bench_report.hpp"
-#include "reconciler/report/heat_map.hpp"
+#include "reconciler/report/bench_rows.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 
@@ -18,35 +17,7 @@ Shown verdict_text(bench::Verdict verdict, const Terminal& terminal) {
   return terminal.paint(ink, to_string(verdict));
 }
 
-std::string figure_text(std::optional<double> value, Metric metric) {
-  return value ? bench::told(*value, unit_of(metric)) : "";
-}
-
-std::string figure_text(const bench::Distribution& seen, Statistic statistic, Metric metric) {
-  return figure_text(bench::figure(seen, statistic).value, metric);
-}
-
-std::string ideal_text(const Measurement& one) {
-  if (!one.ideal) return "";
-  const std::string balanced = figure_text(one.ideal->balanced, one.metric);
-  const std::string hashed = figure_text(one.ideal->hash_expected, one.metric);
-  return balanced == hashed ? balanced : hashed + " .. " + balanced;
-}
-
-// Stopped before it ran, or before it was through: nothing is said of what it would have measured.
-bool not_run(const Measurement& one) { return one.trouble == bench::Trouble::cancelled; }
-
-std::string remark_text(const Measurement& one) {
-  if (not_run(one)) return "not run: " + one.error;
-  if (!one.ok()) return one.error;
-  if (one.cpu_limited) return one.cpu_limit();
-  return one.note;
-}
-
-// The worst first, and only so many that a person reads them; the heat map has all pairs.
-constexpr std::size_t kRowsMax = 8;
-
-// What kept every single measurement from being taken, where it is one and the same thing.
+// The reason why no measurement could be taken, if it is the same for all.
 std::string shared_trouble(const BenchmarkOutcome& outcome) {
   const auto as_first = [&outcome](const Measurement& one) {
     return (one.trouble == bench::Trouble::transport || not_run(one)) &&
@@ -59,14 +30,7 @@ std::string shared_trouble(const BenchmarkOutcome& outcome) {
 std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   if (const std::string trouble = shared_trouble(outcome); !trouble.empty())
     return "    " + terminal.paint(Ink::yellow, trouble) + "\n";
-  std::vector<const Measurement*> sorted;
-  for (const Measurement& one : outcome.measurements) sorted.push_back(&one);
-  const bool low_is_good = !sorted.empty() && unit_of(sorted.front()->metric) != Bound::Unit::rate;
-  std::stable_sort(sorted.begin(), sorted.end(), [low_is_good](const Measurement* a, const Measurement* b) {
-    if (not_run(*a) != not_run(*b)) return not_run(*b);
-    if (a->ok() != b->ok()) return !a->ok();
-    return low_is_good ? a->value > b->value : a->value < b->value;
-  });
+  const std::vector<const Measurement*> sorted = worst_first(outcome);
   Table table({{"between"},
                {"metric"},
                {"median", true},
@@ -76,7 +40,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
                {"ideal", true},
                {"baseline", true},
                {"remark"}});
-  const std::size_t shown = std::min(sorted.size(), kRowsMax);
+  const std::size_t shown = std::min(sorted.size(), kWorstShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const Measurement& one = *sorted[i];
     table.add({one.subject(), std::string(to_string(one.metric)),
@@ -94,7 +58,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
 
 std::string as_a(const std::string& side) { return (side == "victim" ? "the " : "a ") + side; }
 
-// What RDMA counters of the ends say beside traffic, over all pairs: leads, the most frequent first.
+// What the ends' RDMA counters indicate besides traffic, over all pairs: hints, the most frequent first.
 std::string counters_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   std::vector<bench::CounterMove> all;
   for (const Measurement& one : outcome.measurements)
@@ -110,47 +74,21 @@ std::string counters_text(const BenchmarkOutcome& outcome, const Terminal& termi
   std::stable_sort(all.begin(), all.end(),
                    [](const bench::CounterMove& a, const bench::CounterMove& b) { return a.by > b.by; });
   std::string out;
-  for (std::size_t i = 0; i < std::min(all.size(), kRowsMax); ++i)
+  for (std::size_t i = 0; i < std::min(all.size(), kWorstShown); ++i)
     out += compose("    {} is {}: {} ({} {}); look at {}\n", all[i].end,
                    terminal.paint(Ink::yellow, as_a(all[i].side)), all[i].says, all[i].counter, all[i].by,
                    all[i].look_at);
-  if (all.size() > kRowsMax)
-    out += terminal.paint(Ink::dim, compose("    ... and {} more counters", all.size() - kRowsMax)) + "\n";
+  if (all.size() > kWorstShown)
+    out += terminal.paint(Ink::dim, compose("    ... and {} more counters", all.size() - kWorstShown)) + "\n";
   return out;
 }
 
-// As the judge has it: only what path or result are to blame for has failed.
-HeatCell::State heat_of(const Measurement& one) {
-  switch (one.trouble) {
-    case bench::Trouble::path:
-    case bench::Trouble::wrong: return HeatCell::State::failed;
-    case bench::Trouble::transport:
-    case bench::Trouble::cancelled: return HeatCell::State::not_measured;
-    case bench::Trouble::tool: return HeatCell::State::unknown;
-    case bench::Trouble::none: break;
-  }
-  if (one.cpu_limited) return HeatCell::State::unknown;
-  return one.nominal ? HeatCell::State::measured : HeatCell::State::not_measured;
-}
-
 std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
-  HeatMap map;
-  std::map<std::string, std::size_t> index;
-  for (const Measurement& one : outcome.measurements) {
-    if (one.from.empty() || one.metric != Metric::bandwidth) return "";
-    for (const std::string* const name : {&one.from, &one.to})
-      if (index.try_emplace(*name, 0).second) map.names.push_back(*name);
-  }
   constexpr std::size_t kNamesMax = 64;  // wider than any terminal
+  const HeatMap map = heat_map_of(outcome);
   if (map.names.empty() || map.names.size() > kNamesMax) return "";
-  std::sort(map.names.begin(), map.names.end());
-  for (std::size_t i = 0; i < map.names.size(); ++i) index[map.names[i]] = i;
-  map.cells.assign(map.names.size(), std::vector<HeatCell>(map.names.size()));
-  for (const Measurement& one : outcome.measurements) {
-    HeatCell& cell = map.cells[index[one.from]][index[one.to]];
-    cell.state = heat_of(one);
-    if (one.nominal) cell.share = one.value / *one.nominal;
-  }
+  if (std::ranges::none_of(outcome.measurements, &Measurement::ok)) return "";
+  if (outcome.measurements.front().metric != Metric::bandwidth) return "";
   std::string out;
   std::string text = render(map, terminal) + legend_of(map, terminal);
   for (std::size_t start = 0; start < text.size();) {
@@ -166,7 +104,7 @@ std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) 
   for (const bench::SloVerdict& slo : outcome.verdict.slo) {
     out += compose("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric),
                    to_string(slo.statistic), slo.want);
-    if (!slo.have.empty()) out += ", have " + terminal.paint(Ink::bold, slo.have);
+    if (!slo.have.empty()) out += ", actual " + terminal.paint(Ink::bold, slo.have);
     if (!slo.worst.empty()) out += terminal.paint(Ink::dim, "  worst: " + slo.worst);
     if (!slo.reason.empty() && slo.verdict != bench::Verdict::pass)
       out += terminal.paint(Ink::dim, "  (" + slo.reason + ")");
@@ -181,12 +119,11 @@ Shown listed(const std::vector<Shown>& all) {
   return out;
 }
 
-// Most suspect first, those that can't be told apart together; more than a few accuse nobody.
+// Most suspect first, those that can't be distinguished together.
 std::string suspects_text(const std::vector<bench::Suspect>& suspects, const Terminal& terminal) {
-  constexpr std::size_t kRanksMax = 3;
   constexpr std::size_t kNamesMax = 6;
   std::string out;
-  for (std::size_t rank = 0, i = 0; rank < kRanksMax && i < suspects.size(); ++rank) {
+  for (std::size_t rank = 0, i = 0; rank < kSuspectRanksMost && i < suspects.size(); ++rank) {
     std::vector<Shown> names;
     const bench::Suspect& first = suspects[i];
     for (; i < suspects.size() && suspects[i].rank == first.rank; ++i)
@@ -202,7 +139,7 @@ std::string suspects_text(const std::vector<bench::Suspect>& suspects, const Ter
   return out;
 }
 
-// What a gate left out.
+// What a gate did not cover.
 std::string gate_coverage_text(const SuiteOutcome& suite, const Terminal& terminal) {
   constexpr std::size_t kLinesMax = 3;
   std::string out;
@@ -215,27 +152,56 @@ std::string gate_coverage_text(const SuiteOutcome& suite, const Terminal& termin
   return out;
 }
 
+// An SLO that fails, or can't be judged.
+std::string slo_problem(const BenchmarkOutcome& outcome, const bench::SloVerdict& slo,
+                        const Terminal& terminal) {
+  const bool failed = slo.verdict == bench::Verdict::fail;
+  std::string what = fmt::format("{} {}", to_string(slo.metric), to_string(slo.statistic));
+  if (!slo.have.empty()) what += " is " + slo.have;
+  what += failed || !slo.have.empty() ? ", desired " + slo.want : " " + slo.want + " could not be judged";
+  if (!slo.worst.empty()) what += ", worst: " + slo.worst;
+  if (!slo.reason.empty()) what += " (" + slo.reason + ")";
+  return compose("  {}: {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
+                 terminal.paint(failed ? Ink::red : Ink::yellow, what));
+}
+
 }  // namespace
+
+std::string bench_problems_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal) {
+  std::string out;
+  std::size_t count = 0;
+  for (const SuiteOutcome& suite : outcomes) {
+    for (const BenchmarkOutcome& outcome : suite.benchmarks)
+      for (const bench::SloVerdict& slo : outcome.verdict.slo) {
+        if (slo.verdict == bench::Verdict::pass || outcome.measurements.empty()) continue;
+        out += slo_problem(outcome, slo, terminal);
+        ++count;
+      }
+    out += suspects_text(suite.suspects, terminal);
+  }
+  if (count == 0) return out;
+  return terminal.paint(Ink::bold, counted(count, "problem")) + "\n" + out;
+}
 
 std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal) {
   std::string out;
   for (const SuiteOutcome& suite : outcomes) {
-    out += terminal.paint(Ink::bold, "ValidationSuite/" + suite.suite->metadata.name.value) + "  " +
-           (measurements_in({&suite, 1}) == 0 ? terminal.paint(Ink::dim, "not run")
-                                              : verdict_text(suite.verdict, terminal)) +
-           (suite.rounds_after == 0
-                ? Shown{}
-                : terminal.paint(Ink::dim,
-                                 compose("  in the first of {} rounds: the gate's line has what all of "
-                                         "them told",
-                                         suite.rounds_after + 1))) +
-           "\n";
+    out +=
+        terminal.paint(Ink::bold, "ValidationSuite/" + suite.suite->metadata.name.value) + "  " +
+        (measurements_in({&suite, 1}) == 0 ? terminal.paint(Ink::dim, "not run")
+                                           : verdict_text(suite.verdict, terminal)) +
+        (suite.rounds_after == 0
+             ? Shown{}
+             : terminal.paint(Ink::dim, compose("  in the first of {} rounds: the gate's line sums up all of "
+                                                "them",
+                                                suite.rounds_after + 1))) +
+        "\n";
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       out += compose("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
                      to_string(outcome.benchmark->workload.value),
                      outcome.transport.empty() ? "no transport" : outcome.transport,
                      outcome.measurements.empty()
-                         ? terminal.paint(Ink::dim, outcome.left_out.empty() ? "nothing here was affected"
+                         ? terminal.paint(Ink::dim, outcome.left_out.empty() ? "not affected by the change"
                                                                              : outcome.left_out)
                          : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
@@ -251,7 +217,7 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }
-    out += gate_coverage_text(suite, terminal) + suspects_text(suite.suspects, terminal);
+    out += gate_coverage_text(suite, terminal);
   }
   if (outcomes.empty()) out += "no ValidationSuite in these specs\n";
   return out;
@@ -259,7 +225,8 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
 
 std::string bench_of_text(const std::string& title, const std::vector<SuiteOutcome>& outcomes,
                           const Terminal& terminal) {
-  return terminal.paint(Ink::bold, "bench of " + title) + "\n" + bench_text(outcomes, terminal);
+  return terminal.paint(Ink::bold, "bench of " + title) + "\n" + bench_problems_text(outcomes, terminal) +
+         bench_text(outcomes, terminal);
 }
 
 std::string measuring_line(const MeasureProgress& at) {

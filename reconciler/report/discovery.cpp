@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& list) {
 }
 
 Shown link_text(const PcieLink& link, const Terminal& terminal) {
-  // A GPU's link slows down when it idles; lanes that are missing stay missing.
+  // An idle GPU's link slows down; missing lanes stay missing.
   return link.narrow() ? terminal.paint(Ink::yellow, link.text()) : compose("{}", link.text());
 }
 
@@ -29,7 +29,7 @@ std::string numa_text(const PciFunction& function) {
 
 std::string on_off(std::optional<bool> mode) { return !mode ? "" : *mode ? "on" : "off"; }
 
-// The GPUs, and how far the fabric's NICs are from each in the words of `nvidia-smi topo -m`.
+// The GPUs, and the distance of the fabric's NICs to each in the terms of `nvidia-smi topo -m`.
 std::string gpus_text(const DiscoveredDevice& found, const Terminal& terminal) {
   if (found.host.gpus.empty()) return {};
   std::vector<Table::Column> columns{{"device"}, {"gpu"},         {"model"}, {"driver"}, {"numa", true},
@@ -64,7 +64,7 @@ std::string settings_text(const DiscoveredDevice& found, const Terminal& termina
   return "\n" + settings.render(terminal);
 }
 
-// "gpu/driver, gpu/ecc: no NVIDIA or AMD GPU ...": one line a reason.
+// "gpu/driver, gpu/ecc: no NVIDIA or AMD GPU ...": one line per reason.
 std::vector<std::string> missing_settings(const DiscoveredHost& host) {
   std::map<std::string, std::string> by_reason;
   for (const HostFact& fact : host.settings) {
@@ -119,7 +119,7 @@ std::string amounts_text(const Amounts& amounts) {
   return out;
 }
 
-// "RS by auto": what the link has, where that is not the word that was configured.
+// "RS by auto": the active mode, if it differs from the configured word.
 std::string fec_text(const ethtool::NicFacts& nic) {
   if (nic.fec_active.empty() || nic.fec_active == nic.fec) return nic.fec;
   return nic.fec_active + " by " + nic.fec;
@@ -135,7 +135,7 @@ std::string module_text(const ethtool::ModuleFacts& module) {
   return out + (made.empty() ? "" : ", " + made);
 }
 
-// Of ports that have any of it: a veth has not.
+// Only for ports that have such data: a veth has none.
 std::string nics_text(const DiscoveredDevice& found, const Terminal& terminal) {
   Table nics({{"device"}, {"port"}, {"autoneg"}, {"speeds"}, {"fec"}, {"rings"}, {"channels"}, {"module"}});
   for (const DiscoveredPort& port : found.host.ports) {
@@ -210,7 +210,7 @@ nlohmann::json rdma_json(const DiscoveredRdma& one) {
   return out;
 }
 
-// "3 v4, 4 v6": the indices that RoCE v2 would be spoken with now, by the peer's family.
+// "3 v4, 4 v6": the GID indices that RoCE v2 would use now, by the peer's family.
 std::string gids_text(const DiscoveredRdma::Port& port, const std::string& netdev) {
   std::string out;
   for (const bool v4 : {true, false})
@@ -313,7 +313,7 @@ nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
                        {"settingsMissing", missing},
                        {"notes", found.host.notes}});
   }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", "Discovery"}, {"devices", devices}};
+  return {{"kind", "Discovery"}, {"devices", devices}};
 }
 
 }  // namespace lockstep

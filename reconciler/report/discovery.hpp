@@ -1,9 +1,10 @@
-// What `lockstep discover` found, as text, as JSON and as a draft of specs.
+// The results of `lockstep discover`, as text, as JSON and as a draft of specs.
 //
-// Promises: the text has a table of ports, one of what NICs among them are set to, one of GPUs with how far
-// the fabric's NICs are from each, one of settings, and a note for whatever could not be had; JSON has all of
-// it; the draft loads, and has each cable that LLDP heard of once. Names that specs can't write are left out
-// of the draft, with a comment for each.
+// Promises: the text has a table of ports, one of the settings of NICs among them, one of GPUs with their
+// distance to the fabric's NICs, one of settings, and a note for everything that could not be read; JSON has
+// all of it; the draft can be loaded, has one DeviceSet for each kind of machine, and each cable reported by
+// LLDP once, by the rules that hold for them. Names that specs can't express are left out of the draft, with
+// a comment for each.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ struct DiscoveredDevice {
   DiscoveredHost host;
 };
 
-std::string speed_text(const DiscoveredPort& port);  // "400Gbps"; empty: not told
+std::string speed_text(const DiscoveredPort& port);  // "400Gbps"; empty: not known
 std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Terminal& terminal);
 nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all);
 std::string discovery_draft(const std::vector<DiscoveredDevice>& all, bool twin);

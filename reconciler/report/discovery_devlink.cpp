@@ -15,7 +15,7 @@ using devlink::Rate;
 
 void add_to(std::string& list, const std::string& one) { list += (list.empty() ? "" : ", ") + one; }
 
-// What runs; versions that are burnt in or only stored are JSON's.
+// The running versions; fixed and stored ones are only in JSON.
 std::string firmware_text(const DeviceFacts& facts) {
   std::string out;
   for (const devlink::Version& one : facts.info.versions)
@@ -50,7 +50,7 @@ std::string devices_text(const DiscoveredDevice& found, const Terminal& terminal
   return table.empty() ? "" : "\n" + table.render(terminal);
 }
 
-// Equal ones of several NICs are one line.
+// Equal parameters of several NICs are one line.
 std::string parameters_text(const DiscoveredDevice& found, const Terminal& terminal) {
   std::map<std::array<std::string, 3>, std::string> devices;
   for (const DeviceFacts& facts : found.host.devlink)
@@ -68,7 +68,7 @@ const Rate* rate_of(const DeviceFacts& facts, std::uint32_t port) {
   return rate == facts.rates.end() ? nullptr : &*rate;
 }
 
-// Those that stand for a function, and groups of them: the others are in the table of ports.
+// Ports for functions, and groups of them: the others are in the table of ports.
 std::string functions_ports_text(const DiscoveredDevice& found, const Terminal& terminal) {
   Table table({{"device"},
                {"devlink port"},

@@ -1,5 +1,5 @@
-// The part of a discovery that devlink tells: firmware versions, parameters, health, ports with their rates,
-// shared buffers. Tables that would be empty are left out; JSON has all of it.
+// The devlink part of a discovery: firmware versions, parameters, health, ports with their rates, shared
+// buffers. Empty tables are left out; JSON has everything.
 #pragma once
 
 #include "reconciler/report/discovery.hpp"

@@ -6,13 +6,14 @@
 
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
+#include "reconciler/report/problems.hpp"
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::json;
 
-// Stable over runs: GitLab recognises a finding by it.
+// Stable across runs: GitLab identifies a finding by it.
 std::string fingerprint(const std::string& device, const std::string& path) {
   const std::string text = device + "\n" + path;
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -24,10 +25,10 @@ std::string fingerprint(const std::string& device, const std::string& path) {
 }
 
 std::string fingerprint(const DriftEntry& item) { return fingerprint(item.device, item.path.text()); }
-// Another finding than that the same entry has drifted.
+// Distinct from the finding that the same entry has drifted.
 std::string fingerprint(const Unobserved& one) { return fingerprint(one.device, one.path + "\nunobserved"); }
 
-// Where SARIF has it; null without a file.
+// The location in SARIF; null without a file.
 Json sarif_places(const PlanOrigin& origin) {
   if (origin.file.empty()) return nullptr;
   return Json::array({{{"physicalLocation",
@@ -54,7 +55,7 @@ Json gitlab_finding(const std::string& rule, std::string_view severity, const st
           {"location", {{"path", origin.file}, {"lines", {{"begin", std::max(1U, origin.line)}}}}}};
 }
 
-// The properties that say where, each with a comma behind it.
+// The location properties, each followed by a comma.
 std::string github_place(const PlanOrigin& origin) {
   if (origin.file.empty()) return "";
   return fmt::format("file={},line={},col={},", workflow_property(origin.file), origin.line, origin.column);
@@ -68,7 +69,7 @@ constexpr const char* kUnobservedRule = "lockstep/unobserved";
 
 std::string rule_id(const DriftEntry& item) { return "lockstep/" + std::string(to_string(item.state)); }
 
-// Nobody expects to observe a device in maintenance.
+// Devices in maintenance are not expected to be observable.
 std::vector<Unobserved> alarming(const DriftReport& report) {
   std::vector<Unobserved> out;
   for (const Unobserved& one : report.unobserved)
@@ -81,12 +82,16 @@ std::vector<Unobserved> alarming(const DriftReport& report) {
 std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
   std::string out = fmt::format("### {}: {} of {} devices in sync\n\n", markdown_code(cluster),
                                 report.in_sync, report.devices);
+  for (const ProblemLine& one : problem_lines(report))
+    out += "- " + markdown_code(fold_hostlist(one.devices)) + " " + markdown_code(one.what) +
+           explains_text(one) + (one.origin.empty() ? "" : " " + markdown_code(one.origin)) + "\n";
   bool any = false;
   for (const DriftEntry& item : report.items) {
     if (!item.is_difference()) continue;
     if (!any)
       out +=
-          "| device | entry | want | have | state | disruption | wanted by "
+          "\n<details><summary>Every difference</summary>\n\n"
+          "| device | entry | desired | actual | state | disruption | origin "
           "|\n|---|---|---|---|---|---|---|\n";
     any = true;
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} {} |\n", markdown_code(item.device),
@@ -94,7 +99,7 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
                        markdown_code(have_text(item)), to_string(item.state), to_string(item.disruption),
                        markdown_code(place_text(item.origin)), markdown_code(item.origin.rule));
   }
-  if (!any) out += "No drift.\n";
+  out += any ? "\n</details>\n" : "No drift.\n";
   if (report.in_maintenance > 0) out += fmt::format("\n{} of them in maintenance.\n", report.in_maintenance);
   if (!alarming(report).empty()) out += "\n";
   for (const Unobserved& one : alarming(report)) {
@@ -117,10 +122,10 @@ std::string drift_sarif(const DriftReport& report) {
   const Json rules = Json::array(
       {{{"id", "lockstep/drifted"}, {"shortDescription", {{"text", "A device differs from its spec"}}}},
        {{"id", "lockstep/effect"},
-        {"shortDescription", {{"text", "Configured as wanted, and the device does not do it"}}}},
+        {"shortDescription", {{"text", "Configured as desired, and the effect is missing"}}}},
        {{"id", "lockstep/notApplied"},
-        {"shortDescription", {{"text", "It differs, and a person has to see to it"}}}},
-       {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Could not be read"}}}}});
+        {"shortDescription", {{"text", "It differs, and requires manual action"}}}},
+       {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Not observed"}}}}});
   return json_text({{"version", "2.1.0"},
                     {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                     {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},

@@ -1,42 +1,65 @@
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/problems.hpp"
 #include "specs/model/value_json.hpp"
 
 namespace lockstep {
 
 using Json = nlohmann::json;
 
+namespace {
+
+// Entries that devices do not support, by reason.
+Json not_applied_json(const DriftReport& report) {
+  struct Reason {
+    std::vector<std::string> devices;
+    std::size_t entries = 0;
+  };
+  std::map<std::string, Reason> reasons;
+  for (const DriftEntry& entry : report.items) {
+    if (entry.state != DriftState::not_applied || entry.by_hand) continue;
+    Reason& reason = reasons[entry.reason];
+    ++reason.entries;
+    if (reason.devices.empty() || reason.devices.back() != entry.device)  // items are ordered by device
+      reason.devices.push_back(entry.device);
+  }
+  Json out = Json::array();
+  for (const auto& [why, reason] : reasons)
+    out.push_back({{"reason", why}, {"entries", reason.entries}, {"devices", reason.devices}});
+  return out;
+}
+
+}  // namespace
+
 Json drift_item_json(const DriftEntry& entry) {
   Json item{{"device", entry.device},          {"path", entry.path.text()},
             {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
             {"state", to_string(entry.state)}, {"disruption", to_string(entry.disruption)}};
-  if (!entry.origin.file.empty() || !entry.origin.object.empty())
-    item["origin"] = {{"file", entry.origin.file},
-                      {"line", entry.origin.line},
-                      {"column", entry.origin.column},
-                      {"object", entry.origin.object},
-                      {"rule", entry.origin.rule}};
+  if (!entry.origin.file.empty() || !entry.origin.object.empty()) item["origin"] = to_json(entry.origin);
   if (!entry.reason.empty()) item["reason"] = entry.reason;
-  if (entry.by_hand) item["byHand"] = true;
+  if (entry.by_hand) item["manual"] = true;
   if (entry.flapping) item["flapping"] = true;
   if (!entry.maintenance.empty()) item["maintenance"] = entry.maintenance;
   return item;
 }
 
 Json unmended_json(const DriftReport& report) {
-  Json out{{"leftToAPerson", Json::array()}, {"findings", Json::array()}, {"allowed", Json::array()}};
+  Json out{{"manualActions", Json::array()}, {"findings", Json::array()}, {"allowed", Json::array()}};
   for (const DriftEntry& item : report.items)
     out[item.state == DriftState::finding   ? "findings"
         : item.state == DriftState::allowed ? "allowed"
-                                            : "leftToAPerson"]
+                                            : "manualActions"]
         .push_back(drift_item_json(item));
   return out;
 }
 
-Json drift_json(const DriftReport& report) {
+Json drift_json(const DriftReport& report, Detail detail) {
   Json items = Json::array();
-  for (const DriftEntry& entry : report.items) items.push_back(drift_item_json(entry));
+  for (const DriftEntry& entry : report.items)
+    if (detail == Detail::every_change || entry.state != DriftState::not_applied || entry.by_hand)
+      items.push_back(drift_item_json(entry));
   Json unobserved = Json::array();
   for (const Unobserved& one : report.unobserved) {
     Json item{{"device", one.device}, {"why", one.why}};
@@ -44,8 +67,7 @@ Json drift_json(const DriftReport& report) {
     if (!one.maintenance.empty()) item["maintenance"] = one.maintenance;
     unobserved.push_back(std::move(item));
   }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "DriftReport"},
+  return {{"kind", "DriftReport"},
           {"summary",
            {{"devices", report.devices},
             {"observed", report.observed},
@@ -53,8 +75,10 @@ Json drift_json(const DriftReport& report) {
             {"drifted", report.drifted},
             {"waiting", report.waiting},
             {"inMaintenance", report.in_maintenance},
-            {"items", report.items.size()}}},
+            {"items", report.differences()}}},
+          {"problems", problems_json(problem_lines(report))},
           {"items", std::move(items)},
+          {"notApplied", not_applied_json(report)},
           {"unobserved", std::move(unobserved)}};
 }
 

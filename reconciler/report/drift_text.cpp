@@ -8,6 +8,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/problems.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 
@@ -33,7 +34,7 @@ Ink ink_of_state(DriftState state) {
 }
 
 void add_items(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
-  Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
+  Table table({{"device"}, {"entry"}, {"desired"}, {"actual"}, {"disruption"}, {"origin"}});
   for (const DriftEntry& item : report.items) {
     if (item.state != state || (item.differs() && !item.is_difference())) continue;
     const std::string flaps = item.flapping ? " (flapping)" : "";
@@ -46,7 +47,7 @@ void add_items(const DriftReport& report, DriftState state, const Terminal& term
   out += terminal.paint(Ink::bold, std::string(to_string(state))) + "\n" + table.render(terminal, "  ");
 }
 
-// Entries that differ for a reason are many and alike: one line a reason.
+// Many entries differ for the same reason: one line per reason.
 class Folded {
  public:
   void add(const DriftEntry& item) {
@@ -54,11 +55,11 @@ class Folded {
     if (std::find(line.devices.begin(), line.devices.end(), item.device) == line.devices.end())
       line.devices.push_back(item.device);
     const std::string wants =
-        fmt::format("{}, want {}, have {}", item.path.text(), want_text(item), have_text(item));
+        fmt::format("{}, desired {}, actual {}", item.path.text(), want_text(item), have_text(item));
     line.wants = line.entries == 0 || line.wants == wants ? wants : "";
     ++line.entries;
   }
-  // `in_full`: an entry that has a line for itself is told whole.
+  // `in_full`: an entry with its own line is shown in full.
   std::string text(std::string_view title, Ink ink, bool in_full, const Terminal& terminal) const {
     if (lines_.empty()) return "";
     std::string out = terminal.paint(Ink::bold, std::string(title)) + "\n";
@@ -72,7 +73,7 @@ class Folded {
  private:
   struct Line {
     std::vector<std::string> devices;
-    std::string wants;  // empty: of several entries
+    std::string wants;  // empty: several entries differ in it
     std::size_t entries = 0;
   };
   std::map<std::string, Line> lines_;
@@ -82,12 +83,12 @@ std::string folded(const DriftReport& report, DriftState state, const Terminal& 
   Folded lines;
   for (const DriftEntry& item : report.items)
     if (item.state == state && !item.by_hand) lines.add(item);
-  // As a plan says it.
-  return lines.text(state == DriftState::not_applied ? "can't be applied here" : to_string(state),
+  // The same term as in a plan.
+  return lines.text(state == DriftState::not_applied ? "not supported on these devices" : to_string(state),
                     ink_of_state(state), false, terminal);
 }
 
-// Each member of an item's set is a line, with the devices that have it.
+// One line per member of an item's set, with the devices that have it.
 std::string by_member(const DriftReport& report, DriftState state, const Terminal& terminal) {
   std::map<std::string, std::set<std::string>> devices;
   for (const DriftEntry& item : report.items) {
@@ -104,7 +105,7 @@ std::string by_member(const DriftReport& report, DriftState state, const Termina
   return out;
 }
 
-// A reason that many devices have in common is one line.
+// A reason common to many devices is one line.
 void add_unobserved(const DriftReport& report, const Terminal& terminal, std::string& out) {
   std::vector<std::string> reasons;
   std::map<std::string, std::vector<std::string>> devices;
@@ -140,7 +141,7 @@ std::string unobserved_sentence(const Unobserved& one) {
 
 std::string drift_sentence(const DriftEntry& item) {
   return fmt::format(
-      "{} {}: want {}, have {}{}", item.device, item.path.text(), want_text(item), have_text(item),
+      "{} {}: desired {}, actual {}{}", item.device, item.path.text(), want_text(item), have_text(item),
       item.by_hand || (item.state == DriftState::drifted && !item.reason.empty()) ? "; " + item.reason : "");
 }
 
@@ -150,16 +151,16 @@ std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
   Folded by_hand;
   for (const DriftEntry& item : report.items)
     if (item.by_hand && item.is_difference()) by_hand.add(item);
-  return out + by_hand.text("left to a person", Ink::red, true, terminal);
+  return out + by_hand.text("requires manual action", Ink::red, true, terminal);
 }
 
 std::string findings_text(const DriftReport& report, const Terminal& terminal) {
   return by_member(report, DriftState::finding, terminal) + by_member(report, DriftState::allowed, terminal);
 }
 
-// What is found on devices in maintenance, and what of them was not read: told, and no drift.
+// Findings on devices in maintenance, and what could not be observed there: shown, but not as drift.
 std::string of_maintenance(const DriftReport& report, const Terminal& terminal) {
-  Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"maintenance"}});
+  Table table({{"device"}, {"entry"}, {"desired"}, {"actual"}, {"maintenance"}});
   for (const DriftEntry& item : report.items)
     if (item.differs() && !item.is_difference())
       table.add({terminal.paint(Ink::cyan, item.device), item.path.text(), want_text(item), have_text(item),
@@ -172,18 +173,35 @@ std::string of_maintenance(const DriftReport& report, const Terminal& terminal) 
   return terminal.paint(Ink::bold, "in maintenance") + "\n" + table.render(terminal, "  ");
 }
 
-std::string drift_text(const DriftReport& report, const Terminal& terminal) {
+// `all`: devices of which at least a part was not observed.
+std::string unobserved_text(const DriftReport& report, std::size_t all) {
+  std::set<std::string> none;
+  for (const Unobserved& one : report.unobserved)
+    if (one.whole && one.maintenance.empty()) none.insert(one.device);
+  const std::size_t whole = std::min(none.size(), all);
   std::string out;
-  add_items(report, DriftState::drifted, terminal, out);
-  Folded refused;
-  for (const DriftEntry& item : report.items)
-    if (item.state == DriftState::drifted && item.is_difference() && !item.reason.empty()) refused.add(item);
-  out += refused.text("no apply can correct", Ink::red, true, terminal);
-  out += unmended_text(report, terminal) + findings_text(report, terminal);
-  for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
+  if (whole > 0) out += ", " + counted(whole, "device") + " not observed";
+  if (all > whole) out += ", " + counted(all - whole, "device") + " partly observed";
+  return out;
+}
+
+std::string drift_text(const DriftReport& report, const Terminal& terminal, Detail detail) {
+  const std::vector<ProblemLine> problems = problem_lines(report);
+  std::string out = problems_text(problems, terminal);
+  if (detail == Detail::every_change) {
+    add_items(report, DriftState::drifted, terminal, out);
+    Folded refused;
+    for (const DriftEntry& item : report.items)
+      if (item.state == DriftState::drifted && item.is_difference() && !item.reason.empty())
+        refused.add(item);
+    out += refused.text("no apply can correct", Ink::red, true, terminal) + unmended_text(report, terminal);
+  }
+  out += findings_text(report, terminal);
+  if (detail == Detail::every_change) out += folded(report, DriftState::not_applied, terminal);
+  for (const DriftState state : {DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
   out += of_maintenance(report, terminal);
-  add_unobserved(report, terminal, out);
+  if (detail == Detail::every_change) add_unobserved(report, terminal, out);
   const std::size_t items = report.differences();
   const std::size_t unread = report.devices - report.observed - report.excused;
   const bool whole = unread == 0;
@@ -192,13 +210,24 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   if (items > 0) out += ", " + counted(items, "difference") + " on " + counted(report.drifted, "device");
   if (report.waiting > 0) out += compose(", {} waiting for a window", report.waiting);
   if (report.in_maintenance > 0) out += compose(", {} in maintenance", report.in_maintenance);
-  if (!whole) out += compose(", {} not wholly observed", unread);
-  return out + "\n";
+  out += unobserved_text(report, unread);
+  out += "\n";
+  const auto not_applied = std::ranges::count_if(report.items, [](const DriftEntry& item) {
+    return item.state == DriftState::not_applied && !item.by_hand;
+  });
+  if (detail == Detail::every_change) return out;
+  std::string more;
+  if (!problems.empty()) more = "--details shows every difference";
+  if (not_applied > 0)
+    more += compose("{}{} not supported on these devices{}", more.empty() ? "" : "; ",
+                    counted(static_cast<std::size_t>(not_applied), "entry", "entries"),
+                    more.empty() ? " (--details shows them)" : "");
+  return more.empty() ? out : out + terminal.paint(Ink::dim, more) + "\n";
 }
 
 std::string drift_of_text(const std::string& title, const DriftReport& report,
-                          const std::vector<DeviceState>& states, const Terminal& terminal) {
-  return terminal.paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, terminal) +
+                          const std::vector<DeviceState>& states, const Terminal& terminal, Detail detail) {
+  return terminal.paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, terminal, detail) +
          notes_text(states, terminal);
 }
 

@@ -14,6 +14,14 @@
 
 namespace lockstep {
 
+std::string outcome_words(std::string_view outcome) {
+  if (outcome == "undone") return "rolled back";
+  if (outcome == "undone in part") return "rolled back in part";
+  if (outcome == "undo failed") return "rollback failed";
+  if (outcome == "effects open") return "effects missing";
+  return std::string(outcome);
+}
+
 std::string owed_sentence(const OwedChange& owed) {
   return fmt::format("change {} (begun {} by {}) on {}", owed.change, owed.begun, owed.author,
                      fold_hostlist(devices_of(owed.tickets)));
@@ -43,7 +51,8 @@ namespace {
 // `run`: "this run", "the next apply".
 std::string what_follows(OwedDecision::Fate fate, const std::string& run) {
   switch (fate) {
-    case OwedDecision::Fate::taken: return run + " measures what it can have touched, and keeps or undoes it";
+    case OwedDecision::Fate::taken:
+      return run + " measures what it can have touched, and keeps it or rolls it back";
     case OwedDecision::Fate::no_suite: return "it stays so, as the specs have no ValidationSuite";
     case OwedDecision::Fate::in_maintenance: return "it stays so while its devices are in maintenance";
     case OwedDecision::Fate::other_devices: return "it stays so, as this run is for other devices";
@@ -92,7 +101,7 @@ std::string left_behind_text(const std::vector<WrittenEntry>& left) {
   }
   std::string out;
   for (const auto& [key, what] : by_object)
-    out += compose("left as {}: {} that earlier changes {}{} and nothing here says any more, on {}\n",
+    out += compose("left as {}: {} that earlier changes {}{} and these specs no longer mention, on {}\n",
                    what.count == 1 ? "it is" : "they are", counted(what.count, "setting", "settings"),
                    key.second ? "may have written" : "wrote", key.first.empty() ? "" : " for " + key.first,
                    fold_hostlist({what.devices.begin(), what.devices.end()}));

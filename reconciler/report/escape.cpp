@@ -14,15 +14,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The older form of a workflow command is obeyed wherever it stands in a line; so is Azure Pipelines'
-// ("Logging commands").
+// The older form of a workflow command takes effect anywhere in a line; so does Azure Pipelines' ("Logging
+// commands").
 constexpr std::string_view kOldCommand = "##[";
 constexpr std::string_view kAzureCommand = "##vso[";
 bool begins_command(std::string_view text) {
   return text.starts_with(kOldCommand) || text.starts_with(kAzureCommand);
 }
 
-// As printable(), for malformed bytes only: JSON and YAML have escapes of their own for the rest.
+// Like printable(), for malformed bytes only: JSON and YAML have their own escapes for the rest.
 std::string well_formed_text(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -59,7 +59,7 @@ std::string utf16_escapes(char32_t value) {
   return fmt::format("\\u{:04x}\\u{:04x}", 0xd800U + (above >> 10U), 0xdc00U + (above & 0x3ffU));
 }
 
-// Hidden characters, and what a runner obeys, stand in quoted texts only: all else is punctuation and
+// Hidden characters, and what a runner interprets, occur only in quoted texts: all else is punctuation and
 // numbers.
 std::string escaped_in_quotes(std::string_view document, bool yaml) {
   std::string out;
@@ -78,7 +78,7 @@ std::string escaped_in_quotes(std::string_view document, bool yaml) {
   return out;
 }
 
-// A key without quotes, that YAML 1.1 too has for text and not for a boolean ("on") or nothing ("null").
+// A key that needs no quotes: YAML 1.1 also reads it as text, not as a boolean ("on") or null ("null").
 bool is_plain_word(std::string_view key) {
   constexpr std::array<std::string_view, 9> kOtherThings{"true", "false", "null", "yes", "no",
                                                          "on",   "off",   "y",    "n"};
@@ -94,8 +94,8 @@ std::string yaml_key(const std::string& key, const std::string& indent) {
   return word.size() < kSimpleKey ? word + ":" : "? " + word + "\n" + indent + ":";
 }
 
-// What follows a key's colon or an element's dash. JSON is YAML (YAML 1.2, 1.3): scalars and what is empty
-// are JSON's, only collections are blocks.
+// The text after a key's colon or an element's dash. JSON is YAML (YAML 1.2, 1.3): scalars and empty
+// collections are written as JSON, other collections as blocks.
 std::string yaml_block(const Json& node, const std::string& indent) {
   if (!node.is_structured() || node.empty()) return " " + node.dump() + "\n";
   const std::string below = indent + "  ";
@@ -128,8 +128,8 @@ std::string escaped(std::string_view text, auto&& escape_of) {
   return out;
 }
 
-// What .NET's TrimStart takes off before a runner looks for "::" (Unicode 15, White_Space; without those that
-// are hidden here).
+// The characters that .NET's TrimStart removes before a runner looks for "::" (Unicode 15, White_Space;
+// without those that are hidden here).
 bool is_blank(char32_t c) {
   return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f ||
          c == 0x3000;
@@ -142,7 +142,7 @@ std::string markdown_code(std::string_view text) {
   std::string shown = printable(text);
   replace_all(shown, "|", "\\x7c");
   replace_all(shown, "`", "\\x60");
-  // The parser takes one blank off at each end, unless all is blank.
+  // The parser removes one blank at each end, unless all characters are blank.
   const bool padded =
       shown.front() == ' ' && shown.back() == ' ' && shown.find_first_not_of(' ') != std::string::npos;
   return padded ? "` " + shown + " `" : "`" + shown + "`";
@@ -168,7 +168,7 @@ std::string dot_text(std::string_view text) {
   std::string out = escaped(text, [](char c) -> std::string_view {
     return c == '"' ? "\\\"" : c == '\\' ? "\\\\" : "";
   });
-  replace_all(out, kOldCommand, "&#35;#[");  // a label and an ID may hold HTML's entities
+  replace_all(out, kOldCommand, "&#35;#[");  // a label and an ID may contain HTML entities
   replace_all(out, kAzureCommand, "&#35;#vso[");
   return out;
 }
@@ -213,7 +213,7 @@ std::string yaml_text(const Json& document) {
 std::string report_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  bool begins = true;  // nothing but blanks and colour stands before this in its line
+  bool begins = true;  // only blanks and colour precede this in its line
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
     if (const std::size_t colour = colour_sequence(rest); colour > 0) {

@@ -4,12 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/table.hpp"
-#include "specs/fabric/codes.hpp"
-#include "specs/fabric/proofs.hpp"
-#include "specs/language/codes.hpp"
 #include "specs/model/value_json.hpp"
 
 namespace lockstep {
@@ -45,7 +43,9 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   }
   for (const std::string& call : calls) out += "  native  " + terminal.paint(Ink::cyan, call) + "\n";
   if (calls.empty())
-    out += terminal.paint(Ink::dim, "  native  no call: read only, or no driver here carries it") + "\n";
+    out +=
+        terminal.paint(Ink::dim, "  native  no call: read-only, or not supported by this device's drivers") +
+        "\n";
   if (refused) out += "  policy  " + terminal.paint(Ink::red, "refused: " + *refused) + "\n";
   return out;
 }
@@ -71,19 +71,13 @@ nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation&
     overruled.push_back(
         {{"want", to_json(one.want)}, {"object", from.object}, {"at", place_text(sources, from.at)}});
   }
-  nlohmann::json out{{"apiVersion", "lockstep.dev/v1alpha1"},
-                     {"kind", "Explanation"},
+  nlohmann::json out{{"kind", "Explanation"},
                      {"device", e.device},
                      {"path", e.path.text()},
                      {"value", to_json(e.value)},
                      {"unit", e.unit},
                      {"doc", e.doc},
-                     {"origin",
-                      {{"file", sources.files[e.origin.at.file].name},
-                       {"line", e.origin.at.line},
-                       {"column", e.origin.at.column},
-                       {"object", e.origin.object},
-                       {"rule", e.origin.rule}}},
+                     {"origin", to_json(plan_origin(e.origin, &sources))},
                      {"sentence", e.sentence},
                      {"terms", terms},
                      {"overruled", overruled},
@@ -92,22 +86,18 @@ nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation&
   return out;
 }
 
-std::optional<CodeText> text_of_code(std::string_view code) {
-  if (const CodeRow* const row = find_code(code)) return CodeText{row->rule, row->reason};
-  if (const ProofRule* const rule = find_proof_rule(code)) return CodeText{rule->title, rule->reason};
-  for (const FabricCode& one : kFabricCodes)
-    if (one.code == code) return CodeText{one.reason, ""};
-  return std::nullopt;
+std::string code_text(const CodeRow& row, const Terminal& terminal) {
+  return compose("{}\n", terminal.paint(Ink::bold, row.code)) +
+         compose("  rule:        {}\n  why:         {}\n  what to do:  {}\n", row.rule, row.reason,
+                 row.remedy);
 }
 
-std::string code_text(const std::string& code, const CodeText& text, const Terminal& terminal) {
-  std::string out = compose("{}  {}\n", terminal.paint(Ink::bold, code), text.rule);
-  if (!text.reason.empty()) out += compose("{}\n", text.reason);
-  return out;
-}
-
-nlohmann::json code_json(const std::string& code, const CodeText& text) {
-  return {{"code", code}, {"rule", text.rule}, {"reason", text.reason}};
+nlohmann::json code_json(const CodeRow& row) {
+  return {{"kind", "Code"},
+          {"code", row.code},
+          {"rule", row.rule},
+          {"reason", row.reason},
+          {"remedy", row.remedy}};
 }
 
 }  // namespace lockstep

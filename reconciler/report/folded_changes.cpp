@@ -12,36 +12,43 @@
 namespace lockstep {
 namespace {
 
-// What makes two changes one line: all but the first key.
+// Changes that are equal in everything but the port share a line.
 struct LineKey {
   RowId row;
-  std::string other_keys;
+  std::string other;
   std::uint32_t origin;
   std::string was;
   std::string want;
   auto operator<=>(const LineKey&) const = default;
 };
 
-LineKey key_of(const FoldableChange& change) {
-  LineKey key{change.path.row(), "", change.origin, change.was.to_string(), change.want.to_string()};
-  for (std::size_t i = 1; i < change.path.key_count(); ++i) {
-    key.other_keys += change.path.key(i);
-    key.other_keys += '\n';
+// The position of a port's name in an entry's text: the first key, or for a kernel parameter of a port a part
+// of it (net.ipv4.conf.rail0.rp_filter). Addresses and prefixes are not folded, which would only make them
+// unreadable.
+struct PortSpan {
+  std::size_t begin = 0;
+  std::size_t size = 0;  // 0: none
+};
+
+PortSpan port_in(const Path& path, const std::string& text) {
+  if (path.key_count() == 0) return {};
+  const std::string_view key = path.key(0);
+  const std::size_t open = text.find('[') + 1;
+  if (key.find_first_of("./:") == std::string_view::npos) return {open, key.size()};
+  for (const std::string_view prefix : {"net.ipv4.conf.", "net.ipv6.conf."}) {
+    if (!key.starts_with(prefix)) continue;
+    const std::size_t end = key.rfind('.');
+    const std::string_view name = key.substr(prefix.size(), end - prefix.size());
+    if (end > prefix.size() && name != "all" && name != "default") return {open + prefix.size(), name.size()};
   }
-  return key;
+  return {};
 }
 
-std::string folded_path(Path path, const std::vector<std::string>& first_keys) {
-  if (first_keys.size() == 1) return path.text();
-  const std::string text = path.text();
-  const std::size_t open = text.find('[');
-  const std::string first(path.key(0));
-  return text.substr(0, open + 1) + fold_hostlist(first_keys) + text.substr(open + 1 + first.size());
-}
-
-// Keys that are names of ports fold; addresses and prefixes would only be torn apart.
-bool folds(const FoldableChange& change) {
-  return change.path.key_count() > 0 && change.path.key(0).find_first_of("./:") == std::string_view::npos;
+// Whether the first key is a port's name, and not a profile's or similar.
+bool is_by_port(const Path& path) {
+  const Row& row = schema_row(path.row());
+  return row.is_of_port() || row.is_of_bond() || row.tells == Tells::session ||
+         row.refers_to == "bgp/neighbor[*]" || row.pattern == "bgp/neighbor[*]" || row.pattern == "sysctl[*]";
 }
 
 }  // namespace
@@ -49,29 +56,44 @@ bool folds(const FoldableChange& change) {
 std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& changes) {
   struct Group {
     const FoldableChange* first;
-    std::vector<std::string> keys;
+    std::string text;
+    PortSpan port;
+    std::vector<std::string> ports;
   };
   std::vector<Group> groups;
   std::map<LineKey, std::size_t> by_key;
   for (const FoldableChange& change : changes) {
-    if (!folds(change)) {
-      groups.push_back({&change, {""}});
-      continue;
-    }
-    const auto [at, is_new] = by_key.try_emplace(key_of(change), groups.size());
-    if (is_new) groups.push_back({&change, {}});
-    groups[at->second].keys.emplace_back(change.path.key(0));
+    const std::string text = change.path.text();
+    const PortSpan port = port_in(change.path, text);
+    const std::string name = text.substr(port.begin, port.size);
+    LineKey key{change.path.row(), text.substr(0, port.begin) + "*" + text.substr(port.begin + port.size),
+                change.origin, change.was.to_string(), change.want.to_string()};
+    const auto [at, is_new] = by_key.try_emplace(std::move(key), groups.size());
+    if (is_new || port.size == 0) groups.push_back({&change, text, port, {name}});
+    if (!is_new && port.size != 0) groups[at->second].ports.push_back(name);
   }
   std::vector<FoldedChange> lines;
-  for (const Group& group : groups)
-    lines.push_back({folded_path(group.first->path, group.keys), group.first->path.row(), group.first->was,
-                     group.first->want, group.first->origin, group.keys.size()});
+  for (Group& group : groups) {
+    sort_names(group.ports);
+    FoldedChange line{group.text,        group.first->path.row(), group.first->was,
+                      group.first->want, group.first->origin,     group.ports.size()};
+    if (group.port.size != 0) {
+      const std::string ports = fold_hostlist(group.ports);
+      line.path.replace(group.port.begin, group.port.size, ports);
+      if (is_by_port(group.first->path)) {
+        line.ports = std::move(group.ports);
+        line.ports_begin = group.port.begin;
+        line.ports_size = ports.size();
+      }
+    }
+    lines.push_back(std::move(line));
+  }
   return lines;
 }
 
 namespace {
 
-// "0-25, 27-47" of a list of numbers, whatever its order; empty when it is none. DSCPs come by the dozen.
+// "0-25, 27-47" for a list of numbers in any order; empty if it is not one. DSCPs come by the dozen.
 std::string ranges_of(const std::vector<std::string_view>& elements) {
   std::vector<unsigned> numbers;
   for (const std::string_view element : elements) {
@@ -92,6 +114,15 @@ std::string ranges_of(const std::vector<std::string_view>& elements) {
   return out;
 }
 
+// "19.456KB", exactly: sizes of one plan are compared with each other, so that all have one unit.
+std::string kilobytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kKilo = 1000;
+  std::string out = std::to_string(bytes / kKilo);
+  if (std::string rest = std::to_string(kKilo + bytes % kKilo); bytes % kKilo > 0)
+    out += "." + rest.substr(1, rest.find_last_not_of('0'));
+  return out + "KB";
+}
+
 }  // namespace
 
 std::string value_text(RowId row, Value value) {
@@ -104,7 +135,7 @@ std::string value_text(RowId row, Value value) {
   constexpr std::uint64_t kMega = 1'000'000;
   if (unit == "Mbit/s" && number <= std::numeric_limits<std::uint64_t>::max() / kMega)
     return format(BitRate{number * kMega});
-  if (unit == "B" && number >= 10'000) return format(ByteCount{number});
+  if (unit == "B" && number >= 10'000) return kilobytes(number);
   constexpr std::uint64_t kOfPermille = 1000;  // parts per million
   if (unit == "‰" && number <= kOfPermille)
     return format(Ratio{static_cast<std::uint32_t>(number * kOfPermille)});

@@ -1,5 +1,6 @@
 // Changes of one device (or of many) folded for people: the same change of many ports is one line,
-// `interface[swp[1-4]]/mtu  1500 -> 9216`.
+// `interface[swp[1-4]]/mtu  1500 -> 9216`; likewise a kernel parameter of many ports. Ports are in the order
+// of their numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,16 @@
 namespace lockstep {
 
 struct FoldedChange {
-  std::string path;  // with the first keys folded
-  RowId row = 0;     // of all changes that it stands for
+  std::string path;  // with the ports folded
+  RowId row = 0;     // the row of all changes in the line
   Value was;
   Value want;
   std::uint32_t origin = 0;
-  std::size_t count = 1;  // changes that it stands for
+  std::size_t count = 1;  // number of changes in the line
+  std::vector<std::string> ports{};
+  // Where the ports are in the path; size 0: no port.
+  std::size_t ports_begin = 0;
+  std::size_t ports_size = 0;
 };
 
 // In the order of each line's first change.
@@ -28,7 +33,7 @@ struct FoldableChange {
 };
 std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& changes);
 
-// A value in a row's unit as people write it: 1000000000 bit/s as 1Gbps, 64000 B as 64KB, 3 s as 3s.
+// A value in a row's unit for people: 1000000000 bit/s as 1Gbps, 64000 B as 64KB, 3 s as 3s.
 std::string value_text(RowId row, Value value);
 
 }  // namespace lockstep

@@ -1,8 +1,8 @@
 // A matrix of pairs in the terminal: rows send, columns receive, each cell a percentage of nominal.
 //
-// Colour says how near to nominal; without colour the figures say the same. A pair that was not measured (it
-// is in no plan, or the run was stopped before it) is a dot, one that failed a cross, one whose probe failed
-// or was bound by its CPU a question mark.
+// Colour shows how close a pair is to nominal; without colour the figures show the same. A pair that was not
+// measured (it is in no plan, or the run was stopped before it) is a dot; a failed one is a cross; one whose
+// probe failed, or whose poor result was limited by its CPU, is a question mark.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ namespace lockstep {
 struct HeatCell {
   enum class State : std::uint8_t { not_measured, measured, failed, unknown };
   State state = State::not_measured;
-  double share = 0;  // of nominal, 1.0 = 100 %
+  double share = 0;   // of the expected figure, 1.0 = 100 %
+  double figure = 0;  // the same in percent, or a time in us
 };
 
 struct HeatMap {
@@ -27,7 +28,7 @@ struct HeatMap {
 };
 
 std::string render(const HeatMap& map, const Terminal& terminal);
-// What the signs in this map that are no figures stand for, as one line; empty: it has none.
+// The legend of the signs in this map that are no figures, as one line; empty: it has none.
 std::string legend_of(const HeatMap& map, const Terminal& terminal);
 
 }  // namespace lockstep

@@ -33,8 +33,7 @@ Json host_policy_json(const HostPolicy& policy) {
     if (!line.place.empty()) one["at"] = line.place;
     lines.push_back(std::move(one));
   }
-  Json out{{"apiVersion", "lockstep.dev/v1alpha1"},
-           {"kind", "HostPolicyReport"},
+  Json out{{"kind", "HostPolicyReport"},
            {"file", policy.is_default() ? Json() : Json(kHostPolicyFile)},
            {"lines", std::move(lines)}};
   if (!policy.broken().empty()) out["broken"] = policy.broken();
@@ -49,8 +48,7 @@ std::string permission_text(const Path& setting, const WhyRefused& why, const Te
 }
 
 Json permission_json(const Path& setting, const WhyRefused& why) {
-  Json out{{"apiVersion", "lockstep.dev/v1alpha1"},
-           {"kind", "HostPermission"},
+  Json out{{"kind", "HostPermission"},
            {"path", setting.text()},
            {"power", to_string(schema_row(setting.row()).power)},
            {"allowed", !why.has_value()}};

@@ -5,21 +5,41 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/problems.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 
+namespace {
+
+// Problems that the plan's changes do not correct.
+std::vector<ProblemLine> beside_changes(const PlanReport& report) {
+  std::vector<ProblemLine> out = problem_lines(report.differences);
+  std::erase_if(out, [](const ProblemLine& one) { return one.is_written; });
+  return out;
+}
+
+}  // namespace
+
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal) {
   const Plan& plan = report.plan;
   std::string text = terminal.paint(Ink::bold, "plan for " + report.title) + "\n";
-  text += plan_text(plan, terminal) + unmended_text(report.unmended, terminal) +
-          findings_text(report.unmended, terminal) + not_applied_text(report.states, terminal) +
+  text += problems_text(beside_changes(report), terminal);
+  text += plan_text(plan, terminal, report.detail) +
+          (report.detail == Detail::every_change ? unmended_text(report.unmended, terminal) : "") +
+          findings_text(report.unmended, terminal) +
+          (report.detail == Detail::every_change ? not_applied_text(report.states, terminal) : "") +
           notes_text(report.states, terminal);
   const std::string nothing =
       !report.whole                 ? terminal.paint(Ink::yellow, "nothing to do in what could be observed")
       : report.unmended.drifted > 0 ? terminal.paint(Ink::yellow, "nothing to do here, and yet it differs")
                                     : terminal.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
+  if (report.detail == Detail::folded && !(plan.empty() && plan.not_applicable == 0))
+    text += terminal.paint(
+                Ink::dim,
+                "--details shows the steps in their order, every change, and what is not supported and why") +
+            "\n";
   if (!plan.empty()) text += terminal.paint(Ink::dim, plan.digest) + "\n";
   text += maintenance_text(report.in_maintenance, terminal);
   if (!plan.empty() && !report.partial.empty())

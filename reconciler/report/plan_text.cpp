@@ -8,7 +8,9 @@
 
 #include "drivers/host_policy/policy.hpp"
 #include "reconciler/engine/approved.hpp"
+#include "reconciler/report/change_lines.hpp"
 #include "reconciler/report/folded_changes.hpp"
+#include "reconciler/report/plan_rows.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -16,82 +18,156 @@
 namespace lockstep {
 namespace {
 
-std::string origin_text(const Plan& plan, std::uint32_t origin) {
-  if (origin == 0 || origin >= plan.origins.size()) return "";
-  const PlanOrigin& from = plan.origins[origin];
-  if (from.file.empty()) return fmt::format("{} {}", from.object, from.rule);
-  const std::size_t slash = from.file.rfind('/');
-  return fmt::format("{}:{} {}", slash == std::string::npos ? from.file : from.file.substr(slash + 1),
-                     from.line, from.rule);
+std::string lines_text(const std::vector<ChangeLine>& lines, std::string_view indent,
+                       const Terminal& terminal) {
+  Table table({{""}, {""}, {""}});
+  for (const ChangeLine& line : lines)
+    table.add(
+        {signed_entry(line.sign, line.path, terminal), line.value, terminal.paint(Ink::dim, line.origin)});
+  return table.rows(terminal, indent);
 }
 
-void add_change(const Plan& plan, const FoldedChange& line, Table& table, const Terminal& terminal) {
-  const bool adds = !line.was;
-  const bool removes = !line.want;
-  const Shown sign = adds      ? terminal.paint(Ink::green, "+")
-                     : removes ? terminal.paint(Ink::red, "-")
-                               : terminal.paint(Ink::yellow, "~");
-  std::string value = removes ? value_text(line.row, line.was) : value_text(line.row, line.want);
-  if (!adds && !removes) value = value_text(line.row, line.was) + " → " + value;
-  if (value == "present") value.clear();
-  table.add(
-      {compose("{} {}", sign, line.path), value, terminal.paint(Ink::dim, origin_text(plan, line.origin))});
-}
-
-std::string changes_text(const Plan& plan, const Step& step, const Terminal& terminal) {
+std::vector<ChangeLine> lines_of(const Plan& plan, const Step& step) {
   std::vector<FoldableChange> changes;
   for (const PlannedChange& change : step.changes)
     changes.push_back({change.path, change.was, change.want, change.origin});
-  Table table({{""}, {""}, {""}});
-  for (const FoldedChange& line : fold_changes(changes)) add_change(plan, line, table, terminal);
-  const std::string text = table.render(Terminal{}, "      ");
-  return text.substr(text.find('\n') + 1);  // no titles
+  return unfolded_lines(changes, plan.origins);
 }
 
 struct StepGroup {
   const Step* first = nullptr;
-  std::string changes;
+  std::vector<ChangeLine> changes;
   std::vector<std::string> devices;
 };
 
-// With the word that lifts it.
+// With the option that lifts the hold.
 Shown hold_line(const Hold& hold, Disruption disruption, const Terminal& terminal) {
-  if (hold.kind == Hold::Kind::host_policy) return terminal.paint(Ink::red, "      refused: " + hold.reason);
+  if (hold.kind == Hold::Kind::host_policy) return terminal.paint(Ink::red, "refused: " + hold.reason);
   const std::string_view word = word_of(hold.kind, disruption);
-  return terminal.paint(Ink::yellow, "      held: " + hold.reason +
-                                         (word.empty() ? "" : " (--approve " + std::string(word) + ")"));
+  return terminal.paint(
+      Ink::yellow, "held: " + hold.reason + (word.empty() ? "" : " (--approve " + std::string(word) + ")"));
 }
 
-// The effects that are open now are listed below it.
+// The effects that differ now are listed below it.
 Shown remedy_line(const Step& step, const Terminal& terminal) {
   std::string rows;
   for (const RowId row : step.if_open)
     rows += (rows.empty() ? "any " : " or ") + std::string(schema_row(row).pattern);
-  const std::string when = step.before_writes     ? "before the changes, if still open then"
-                           : rows.empty()         ? "if still open when its turn comes"
-                           : step.changes.empty() ? "if " + rows + " is open after the changes"
-                                                  : "if still open after the changes, or " + rows + " is";
-  return compose("    {}, {}\n", terminal.paint(Ink::bold, "remedy " + step.remedy), when);
+  const std::string when = step.before_writes     ? "before the changes, if the problem is still there then"
+                           : rows.empty()         ? "if the problem is still there when its turn comes"
+                           : step.changes.empty() ? "if " + rows + " still differs after the changes"
+                                                  : "if the problem is still there after the changes, or " +
+                                                        rows + " differs then";
+  return compose("{}, {}", terminal.paint(Ink::bold, "remedy " + step.remedy), when);
 }
 
-std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
+// Steps of several devices with the same key form one group.
+std::string key_of(const Step& step, const std::vector<ChangeLine>& lines) {
+  std::string key = step.driver + "\n" + step.remedy + "\n" + std::string(to_string(step.disruption)) +
+                    (step.live ? " live\n" : "\n");
+  for (const ChangeLine& line : lines) key += line.sign + line.path + "\t" + line.value + line.origin + "\n";
+  for (const RowId row : step.if_open) key += "\n" + std::string(schema_row(row).pattern);
+  for (const std::string& note : step.notes) key += "\n" + note;
+  for (const Hold& hold : step.holds) key += "\n" + hold.reason;
+  return key;
+}
+
+std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave) {
   std::vector<StepGroup> groups;
-  std::map<std::string, std::size_t> by_text;
+  std::map<std::string, std::size_t> by_key;
   for (const Step& step : plan.steps) {
     if (step.wave != wave) continue;
-    std::string changes = changes_text(plan, step, terminal);
-    std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
-    for (const RowId row : step.if_open) key += "\n" + std::string(schema_row(row).pattern);
-    for (const std::string& note : step.notes) key += "\n" + note;
-    for (const Hold& hold : step.holds) key += "\n" + hold.reason;
-    const auto [at, is_new] = by_text.try_emplace(key, groups.size());
-    if (is_new) groups.push_back({&step, std::move(changes), {}});
-    auto& devices = groups[at->second].devices;
-    if (std::find(devices.begin(), devices.end(), step.device) == devices.end())
-      devices.push_back(step.device);
+    std::vector<ChangeLine> lines = lines_of(plan, step);
+    const auto [at, is_new] = by_key.try_emplace(key_of(step, lines), groups.size());
+    if (is_new) groups.push_back({&step, std::move(lines), {}});
+    StepGroup& group = groups[at->second];
+    if (std::find(group.devices.begin(), group.devices.end(), step.device) == group.devices.end())
+      group.devices.push_back(step.device);
   }
+  for (StepGroup& group : groups) sort_names(group.devices);
   std::ranges::stable_partition(groups, [](const StepGroup& one) { return one.first->before_writes; });
   return groups;
+}
+
+std::string wave_title(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
+  return terminal.paint(Ink::bold, compose("wave {}", wave)) +
+         (plan.is_gated(wave) ? "" : "  not measured before the next one (gate: end)");
+}
+
+// Each step by itself, in order.
+std::string steps_text(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
+  std::string out = wave_title(plan, wave, terminal) + "\n";
+  for (const StepGroup& group : groups_of(plan, wave)) {
+    const Step& step = *group.first;
+    out += compose(
+        "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
+        terminal.paint(ink_of(step.disruption), compose("disruption: {}", to_string(step.disruption))),
+        step.live ? terminal.paint(Ink::yellow, "  in service") : Shown());
+    if (!step.remedy.empty()) out += "    " + remedy_line(step, terminal) + "\n";
+    out += lines_text(group.changes, "      ", terminal);
+    for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
+    for (const Hold& hold : step.holds) out += "      " + hold_line(hold, step.disruption, terminal) + "\n";
+  }
+  return out;
+}
+
+// Lines shared by several devices, in the order of the first.
+class SharedLines {
+ public:
+  void add(const std::string& line, const std::string& device) {
+    const auto [at, is_new] = devices_.try_emplace(line);
+    if (is_new) order_.push_back(line);
+    at->second.insert(device);
+  }
+  std::string text(const Terminal& terminal) const {
+    std::string out;
+    for (const std::string& line : order_)
+      out += "  " + line + "  " + names(devices_.at(line), terminal) + "\n";
+    return out;
+  }
+  static Shown names(const std::set<std::string>& devices, const Terminal& terminal) {
+    std::vector<std::string> all(devices.begin(), devices.end());
+    sort_names(all);
+    return terminal.paint(Ink::cyan, fold_hostlist(all));
+  }
+
+ private:
+  std::vector<std::string> order_;
+  std::map<std::string, std::set<std::string>> devices_;
+};
+
+// The wave as a whole.
+std::string wave_text(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
+  std::vector<const Step*> writes;
+  std::set<std::string> devices;
+  std::set<std::string> live;
+  Disruption worst = Disruption::none;
+  SharedLines early;  // remedies before the writes
+  SharedLines late;
+  for (const Step& step : plan.steps) {
+    if (step.wave != wave) continue;
+    if (step.remedy.empty()) {
+      writes.push_back(&step);
+      devices.insert(step.device);
+      if (step.live) live.insert(step.device);
+      worst = std::max(worst, step.disruption);
+    }
+    SharedLines& lines = step.before_writes ? early : late;
+    if (!step.remedy.empty()) lines.add(remedy_line(step, terminal), step.device);
+    for (const std::string& note : step.notes) lines.add(terminal.paint(Ink::dim, note), step.device);
+    for (const Hold& hold : step.holds) lines.add(hold_line(hold, step.disruption, terminal), step.device);
+  }
+  std::string out = wave_title(plan, wave, terminal);
+  if (writes.empty())
+    out += "  remedies only";
+  else
+    out += compose("  {} on {}  {}{}", counted(writes.size(), "step"), SharedLines::names(devices, terminal),
+                   terminal.paint(ink_of(worst), compose("disruption: {}", to_string(worst))),
+                   worst == Disruption::traffic && live.empty() ? ", none of it live" : "");
+  if (!live.empty())
+    out += compose("  {} {}", terminal.paint(Ink::yellow, "in service:"), SharedLines::names(live, terminal));
+  return out + "\n" + early.text(terminal) + rows_text(plan_rows(plan, writes), "  ", terminal) +
+         late.text(terminal);
 }
 
 }  // namespace
@@ -106,29 +182,23 @@ Ink ink_of(Disruption disruption) {
   return Ink::plain;
 }
 
-std::string plan_text(const Plan& plan, const Terminal& terminal) {
+std::string folded_changes_text(const std::vector<FoldedChange>& lines,
+                                const std::vector<PlanOrigin>& origins, std::string_view indent,
+                                const Terminal& terminal) {
+  return lines_text(change_lines(lines, origins), indent, terminal);
+}
+
+std::string plan_text(const Plan& plan, const Terminal& terminal, Detail detail) {
   std::string out;
-  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
-    out += terminal.paint(Ink::bold, compose("wave {}", wave)) +
-           (plan.is_gated(wave) ? "" : "  not measured before the next one (gate: end)") + "\n";
-    for (const StepGroup& group : groups_of(plan, wave, terminal)) {
-      const Step& step = *group.first;
-      out += compose(
-          "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
-          terminal.paint(ink_of(step.disruption), compose("disruption: {}", to_string(step.disruption))),
-          step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : Shown());
-      if (!step.remedy.empty()) out += remedy_line(step, terminal);
-      out += group.changes;
-      for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
-      for (const Hold& hold : step.holds) out += hold_line(hold, step.disruption, terminal) + "\n";
-    }
-  }
+  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
+    out +=
+        detail == Detail::folded ? wave_text(plan, wave, terminal) : steps_text(plan, wave, terminal.whole());
   if (plan.refused_by_host())
     out += compose(
         "what is refused, root can allow in {} on that host (`lockstep host-policy explain SETTING`)\n",
         kHostPolicyFile);
   for (const std::string& refusal : plan.refusals)
-    out += terminal.paint(Ink::red, "refused unasked: " + refusal) + "\n";
+    out += terminal.paint(Ink::red, "refused unless asked for: " + refusal) + "\n";
   return out;
 }
 
@@ -141,7 +211,7 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   std::map<std::string, Reason> by_reason;
   for (const DeviceState& state : states) {
     for (const NotApplied& entry : state.not_applied) {
-      if (entry.by_hand) continue;  // differences: a DriftReport's
+      if (entry.by_hand) continue;  // a difference, which a DriftReport shows
       Reason& reason = by_reason[entry.reason];
       reason.rows.insert(schema_row(entry.path.row()).pattern);
       if (reason.devices.empty() || reason.devices.back() != state.device)
@@ -150,7 +220,7 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
     }
   }
   if (by_reason.empty()) return "";
-  std::string out = terminal.paint(Ink::bold, "can't be applied here") + "\n";
+  std::string out = terminal.paint(Ink::bold, "not supported on these devices") + "\n";
   for (const auto& [why, reason] : by_reason) {
     std::string rows;
     for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
@@ -168,7 +238,7 @@ std::string notes_text(const std::vector<DeviceState>& states, const Terminal& t
     for (const std::string& note : state.observation.notes) devices[note].push_back(state.device);
   std::string out;
   for (const auto& [note, those] : devices)
-    out += compose("noticed: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
+    out += compose("note: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
   return out;
 }
 
@@ -194,7 +264,7 @@ std::string plan_summary(const Plan& plan) {
   if (!remedied.empty())
     what += (what.empty() ? "if needed " : ", and if needed ") +
             counted(plan.remedies(), "remedy", "remedies") + " on " + counted(remedied.size(), "device");
-  return compose("{}, {} in {}; {} live traffic; {} can't be applied here", what,
+  return compose("{}, {} in {}; {} live traffic; {} not supported on these devices", what,
                  counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
                  counted(disturbing, "step disturbs", "steps disturb"),
                  counted(plan.not_applicable, "entry", "entries"));

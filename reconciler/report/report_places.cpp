@@ -39,7 +39,7 @@ void place_in_specs(DriftReport& report, const OpenedCluster& cluster) {
 }
 
 std::string in_repository(const std::string& file) {
-  std::error_code ignored;  // what can't be found is named as it was given
+  std::error_code ignored;  // a file that can't be found keeps the given name
   const fs::path whole = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
   if (!fs::exists(whole, ignored)) return fs::path(file).lexically_normal().string();
   for (fs::path top = whole.parent_path(); top != top.parent_path(); top = top.parent_path())

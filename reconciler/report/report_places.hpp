@@ -1,5 +1,4 @@
-// Where a drift report points at, for people's CI: every finding at a line, every file as the repository has
-// it.
+// The locations in a drift report for CI: every finding has a line, every file its path in the repository.
 #pragma once
 
 #include <string>
@@ -9,12 +8,12 @@
 
 namespace lockstep {
 
-// The line that wants what was not observed; of a whole device, and of what no line wants any more (onDelete:
-// restore), that of its DeviceSet.
+// The line that sets what was not observed; for a whole device, and for entries that no line sets any more
+// (onDelete: restore), the line of its DeviceSet.
 void place_in_specs(DriftReport& report, const OpenedCluster& cluster);
 
-// The file relative to the folder above it that has a .git (annotations of GitHub, GitLab and SARIF are
-// placed by that); without one, as it was given, and no "./" before it.
+// The file relative to the nearest folder above it that has a .git (annotations of GitHub, GitLab and SARIF
+// are placed by that path); without one, as given, without a leading "./".
 std::string in_repository(const std::string& file);
 void place_in_repository(DriftReport& report);
 

@@ -1,4 +1,4 @@
-// A bench beside an earlier run.
+// Compares a bench with an earlier run.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 std::string benchmark_of(const RunFigure& figure) { return figure.suite + "/" + figure.benchmark; }
 
-// How many times as good as it was; 0: it was not carried, or nobody can tell.
+// The ratio of the new figure to the earlier one, larger is better; 0: it failed, or is not known.
 double goodness(const ComparedFigure& one) {
   const std::optional<double> was = value_of(one.was, one.statistic);
   const std::optional<double> now = value_of(one.now, one.statistic);
@@ -38,7 +38,7 @@ Shown trend_text(Trend trend, const Terminal& terminal) {
   return {};
 }
 
-// What is compared was taken under other things: one line for each of them.
+// The conditions that differ between the compared runs, one line each.
 std::string differences_text(const RunComparison& comparison, const Terminal& terminal) {
   std::map<std::string, std::vector<std::string>> differs;
   std::map<std::string, std::vector<std::string>> unknown;
@@ -61,7 +61,7 @@ std::string differences_text(const RunComparison& comparison, const Terminal& te
   return lines;
 }
 
-constexpr std::size_t kRowsMax = 8;  // as bench_text has it
+constexpr std::size_t kRowsMax = 8;  // as in bench_text
 
 std::string figures_text(std::vector<const ComparedFigure*> all, const Terminal& terminal) {
   const auto place = [](const ComparedFigure* one) {

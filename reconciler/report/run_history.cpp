@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/run_report.hpp"
 #include "reconciler/report/table.hpp"
@@ -16,26 +17,28 @@ using Json = nlohmann::json;
 std::string runs_text(const std::vector<RunHead>& runs) {
   std::string out;
   for (const RunHead& run : runs) out += (out.empty() ? "" : ", ") + run_text(run);
-  return out.empty() ? "no run" : out;
+  return out.empty() ? "not measured" : out;
 }
 
 std::string outcome_of(const ChangeRecord& record) {
   return record.ended.empty() ? "in flight" : record.outcome;
 }
 
+std::string outcome_text(const ChangeRecord& record) { return outcome_words(outcome_of(record)); }
+
 std::string what_of(const RunHead& run) {
   if (run.purpose == RunPurpose::bench) return "bench";
   return fmt::format("change {}, {}", run.change, to_string(run.purpose));
 }
 
-// How many times as bad as it was; the larger the worse.
+// How many times worse than before; larger is worse.
 double loss(const SeriesPoint& point, Statistic statistic) {
   const std::optional<double> now = value_of(point.figure, statistic);
   if (!point.was || !now || *point.was <= 0 || *now <= 0) return 0;
   return is_floor(point.figure.metric) ? *point.was / *now : *now / *point.was;
 }
 
-// The one that a run is shown by: what became worst, else the worst figure.
+// The figure shown for a run: the one that became worst, else the worst one.
 const SeriesPoint* worst_of(const std::vector<const SeriesPoint*>& points, Statistic statistic) {
   const auto worth = [statistic](const SeriesPoint* one) {
     const double value = value_of(one->figure, statistic).value_or(0);
@@ -52,18 +55,17 @@ std::vector<const SeriesPoint*> points_of(const FigureSeries& series, std::uint6
   return out;
 }
 
-// Who made it so.
+// The change blamed for it.
 std::string blamed_text(const SeriesPoint& point, const ChangeHistory& history) {
   const std::vector<std::uint64_t>& all = point.changes;
   if (all.empty())
-    return compose("no change of lockstep's lies between run {} and run {}", point.since.value_or(0),
-                   point.run);
+    return compose("Lockstep changed nothing between run {} and run {}", point.since.value_or(0), point.run);
   if (all.size() > 1)
     return compose("one of the changes {} to {}, between which nothing was measured", all.front(),
                    all.back());
   const auto known = history.blamed.find(all.front());
   if (known == history.blamed.end()) return compose("change {}", all.front());
-  return compose("change {} ({}, begun {} by {}: {})", all.front(), outcome_of(known->second),
+  return compose("change {} ({}, begun {} by {}: {})", all.front(), outcome_text(known->second),
                  known->second.begun, known->second.author, known->second.reason);
 }
 
@@ -145,7 +147,7 @@ Json series_json(const FigureSeries& series) {
 }
 
 Json head(std::string_view kind, const std::string& cluster, bool twin) {
-  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", kind}, {"cluster", cluster}, {"twin", twin}};
+  return {{"kind", kind}, {"cluster", cluster}, {"twin", twin}};
 }
 
 std::string_view state_of(TicketState state) {
@@ -190,10 +192,10 @@ std::string history_text(const std::string& title, const ChangeHistory& history,
                {"steps", true},
                {"devices"},
                {"measured"},
-               {"author"},
-               {"by"}});
+               {"user"},
+               {"command"}});
   for (const HistoryChange& one : history.changes)
-    table.add({std::to_string(one.record.change), one.record.begun, outcome_of(one.record),
+    table.add({std::to_string(one.record.change), one.record.begun, outcome_text(one.record),
                std::to_string(one.touched.steps), fold_hostlist(one.touched.devices), runs_text(one.runs),
                one.record.author, one.record.reason});
   out += table.render(terminal, "  ");
@@ -213,15 +215,15 @@ nlohmann::json history_json(const std::string& cluster, bool twin, const ChangeH
 std::string change_text(const std::string& title, const ShownChange& change, const Terminal& terminal) {
   const ChangeRecord& record = change.change.record;
   std::string out = terminal.paint(Ink::bold, fmt::format("change {} of ", record.change) + title) +
-                    compose(": {}\n  begun {}{} by {}: {}\n  digest {}\n", outcome_of(record), record.begun,
+                    compose(": {}\n  begun {}{} by {}: {}\n  digest {}\n", outcome_text(record), record.begun,
                             record.ended.empty() ? "" : ", ended " + record.ended, record.author,
                             record.reason, record.digest);
-  Table table({{"step", true}, {"device"}, {"driver"}, {"setting"}, {"was"}, {"want"}, {""}, {"note"}});
+  Table table({{"step", true}, {"device"}, {"driver"}, {"setting"}, {"before"}, {"after"}, {""}, {"note"}});
   for (const RecordedTicket& one : change.tickets)
     for (const Change& write : one.ticket.changes)
       table.add({std::to_string(one.ticket.step), one.ticket.device, one.ticket.driver, write.path.text(),
                  value_text(write.path.row(), write.was), value_text(write.path.row(), write.want),
-                 std::string(state_of(one.state)), one.note});
+                 outcome_words(state_of(one.state)), one.note});
   out += table.empty() ? "  nothing was written\n" : table.render(terminal, "  ");
   for (const RunHead& run : change.change.runs)
     out += compose("  measured {}: {}, {}\n", run.at, run_text(run), counted(run.measured, "figure"));

@@ -1,5 +1,5 @@
-// Recorded runs and changes, for people and programs: a bench beside an earlier one, `lockstep history` and
-// `lockstep show`.
+// Recorded runs and changes, for people and programs: a comparison of a bench with an earlier one, `lockstep
+// history` and `lockstep show`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,15 +10,16 @@
 
 namespace lockstep {
 
-// "after 13 fail": what a run was taken for, its number and what came of it.
+// "after 13 fail": why a run was made, its number and its result.
 std::string run_text(const RunHead& run);
 nlohmann::json run_json(const RunHead& run);
 // "too few samples for p99 (40)", or as a figure in its unit.
 std::string recorded_figure_text(const RunFigure& figure, Statistic statistic);
-// Of a figure, what `bench -o json` has of a measurement: from, to, or group and bytesPerRank, and the rest.
+// The fields that identify a figure, as in `bench -o json`: from, to, or group and bytesPerRank, and the
+// rest.
 nlohmann::json subject_json(const RunFigure& figure);
 
-// Under the report of the bench.
+// Shown below the report of the bench.
 std::string comparison_text(const RunComparison& comparison, const Terminal& terminal);
 nlohmann::json comparison_json(const RunComparison& comparison);
 

@@ -38,8 +38,7 @@ std::string last_backup_text(const std::optional<Backup>& backup) {
 }
 
 nlohmann::json head(const OpenedCluster& cluster, std::string_view kind) {
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", kind},
+  return {{"kind", kind},
           {"cluster", cluster.name},
           {"id", cluster.id},
           {"uuid", cluster.uuid().empty() ? nlohmann::json() : nlohmann::json(cluster.uuid())},
@@ -58,15 +57,17 @@ std::string state_text(const OpenedCluster& cluster, const StoredState& state, c
   };
   if (!cluster.twin)
     line("UUID", cluster.uuid().empty() ? "none yet: the next apply gives it one" : cluster.uuid());
-  line("leader", state.leader.value_or("nobody") + compose("; epoch {} was the last", file.epoch));
+  line("leader", state.leader
+                     ? compose("{}; epoch {}", *state.leader, file.epoch)
+                     : compose("none (no command is changing the cluster); last epoch {}", file.epoch));
   line("changes", changes_text(state));
-  line("settings", compose("{} hold what changes of ours wrote", state.totals.written));
+  line("settings", compose("{} were written by Lockstep", state.totals.written));
   line("baselines", baselines_text(state.blobs));
   line("last backup", last_backup_text(file.last_backup));
-  Table table({{"change", true}, {"begun"}, {"outcome"}, {"author"}, {"by"}});
+  Table table({{"change", true}, {"begun"}, {"outcome"}, {"user"}, {"command"}});
   for (const ChangeRecord& one : state.newest)
-    table.add({std::to_string(one.change), one.begun, one.ended.empty() ? "in flight" : one.outcome,
-               one.author, one.reason});
+    table.add({std::to_string(one.change), one.begun,
+               one.ended.empty() ? "in flight" : outcome_words(one.outcome), one.author, one.reason});
   return table.empty() ? out : out + table.render(terminal, "  ");
 }
 
@@ -94,7 +95,7 @@ nlohmann::json state_json(const OpenedCluster& cluster, const StoredState& state
                          {"neverMeasured", owed_json(state.owed)},
                          {"newest", newest}};
   document["settingsWritten"] = state.totals.written;
-  document["cures"] = state.totals.cures;
+  document["remedies"] = state.totals.cures;
   nlohmann::json kept = nlohmann::json::array();
   for (const BlobEntry& blob : state.blobs)
     kept.push_back({{"key", blob.key}, {"written", blob.written}, {"bytes", blob.bytes}});
@@ -149,7 +150,7 @@ std::string adopted_text(const OpenedCluster& cluster, const Adopted& adopted) {
               adopted.from.cluster, adopted.from.folder, counted(adopted.restored.changes, "change"));
   if (!adopted.restored.kept.empty())
     out += compose("what was there before is kept: {}\n", adopted.restored.kept);
-  return out + "`lockstep plan` shows what it owes and what would change\n";
+  return out + "`lockstep plan` shows what is not validated yet and what would change\n";
 }
 
 nlohmann::json adopted_json(const OpenedCluster& cluster, const Adopted& adopted) {

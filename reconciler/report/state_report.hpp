@@ -1,5 +1,5 @@
-// The output of `lockstep state`: what a state directory holds, a backup that was made, one that was
-// restored, what was taken over.
+// The output of `lockstep state`: the contents of a state directory, a backup that was made, one that was
+// restored, what was adopted.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,7 @@ nlohmann::json state_json(const OpenedCluster& cluster, const StoredState& state
 std::string backup_text(const OpenedCluster& cluster, const Backup& backup);
 nlohmann::json backup_json(const OpenedCluster& cluster, const Backup& backup);
 
-// `file`: the backup that it came from.
+// `file`: the backup that was restored.
 std::string restored_text(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
 nlohmann::json restored_json(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
 

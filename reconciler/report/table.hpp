@@ -1,5 +1,6 @@
-// An aligned text table: columns as wide as their widest cell, numbers to the right, two blanks between.
-// Whatever is in a cell, a row is one line.
+// An aligned text table: columns as wide as their widest cell, numbers right-aligned, two blanks between
+// columns. A row is always one line. On a terminal, texts are shortened (`…`) so that a line fits; piped
+// output is complete.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class Table {
     bool right = false;
   };
 
-  // A field, made printable, or what is fit to be shown already.
+  // A field, made printable, or text that is already safe to show.
   class Cell {
    public:
     Cell(Shown shown) : text_(std::move(shown)) {}
@@ -35,13 +36,15 @@ class Table {
   bool empty() const { return rows_.empty(); }
   // Every line begins with `indent` and ends with a newline; trailing blanks are cut.
   std::string render(const Terminal& terminal, std::string_view indent = "") const;
+  // The same without the header line.
+  std::string rows(const Terminal& terminal, std::string_view indent = "") const;
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };
 
-// "1 step", "2 steps"; `many` where it is no "s" behind the word.
+// "1 step", "2 steps"; `many` for a plural that is not formed with "s".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = "");
 
 }  // namespace lockstep

@@ -55,13 +55,36 @@ std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0x1b) {  // an escape sequence of ours: up to and including 'm'
+    if (byte == 0x1b) {  // one of lockstep's escape sequences: up to and including 'm'
       while (i < text.size() && text[i] != 'm') ++i;
     } else if ((byte & 0xC0) != 0x80) {
       ++columns;
     }
   }
   return columns;
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  const std::size_t whole = display_width(text);
+  if (whole <= width || width == 0) return std::string(text);
+  const std::size_t head = width / 2;
+  const std::size_t tail = width - 1 - head;
+  std::string out;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (const std::size_t colour = colour_sequence(text.substr(i)); colour > 0) {
+      out += text.substr(i, colour);
+      i += colour;
+      continue;
+    }
+    std::size_t next = i + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0) == 0x80) ++next;
+    if (column == head) out += "…";
+    if (column < head || column >= whole - tail) out += text.substr(i, next - i);
+    ++column;
+    i = next;
+  }
+  return out;
 }
 
 std::string pad(std::string_view text, std::size_t width) {

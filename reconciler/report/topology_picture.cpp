@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -52,42 +51,11 @@ std::vector<LawRow> rows_of(const Topology& topology, const FabricGraph& graph) 
   return rows;
 }
 
-// Where a device stands in the SVG: its tier's row, spread evenly.
-struct Place {
-  int x = 0;
-  int y = 0;
-};
-
-constexpr int kBoxWidth = 84;
-constexpr int kBoxHeight = 28;
-constexpr int kGap = 24;
-constexpr int kRowHeight = 120;
-constexpr int kMargin = 40;
-
-std::map<DeviceIndex, Place> places_of(const FabricGraph& graph, int width, int tiers) {
-  std::map<DeviceIndex, Place> places;
-  for (int tier = 0; tier < tiers; ++tier) {
-    const auto& devices = graph.tier(static_cast<unsigned>(tier));
-    const int count = static_cast<int>(devices.size());
-    for (int i = 0; i < count; ++i)
-      places[devices[static_cast<std::size_t>(i)]] = {
-          width * (2 * i + 1) / (2 * count), kMargin + (tiers - 1 - tier) * kRowHeight + kBoxHeight / 2};
-  }
-  return places;
-}
-
 int tiers_of(const FabricGraph& graph) {
   int tiers = 0;
   for (unsigned tier = 0; tier < kTierNames.size(); ++tier)
     if (!graph.tier(tier).empty()) tiers = static_cast<int>(tier) + 1;
   return tiers;
-}
-
-int width_of(const FabricGraph& graph, int tiers) {
-  std::size_t widest = 1;
-  for (int tier = 0; tier < tiers; ++tier)
-    widest = std::max(widest, graph.tier(static_cast<unsigned>(tier)).size());
-  return static_cast<int>(widest) * (kBoxWidth + kGap) + 2 * kMargin;
 }
 
 }  // namespace
@@ -142,41 +110,6 @@ std::string topology_dot(const Catalog& catalog, const Topology& topology) {
     }
   }
   return out + "}\n";
-}
-
-std::string topology_svg(const Catalog& catalog, const Topology& topology) {
-  std::string body;
-  int top = 0;
-  int widest = 0;
-  for (std::size_t i = 0; i < topology.fabrics.size(); ++i) {
-    const FabricGraph& graph = topology.fabrics[i];
-    const int tiers = tiers_of(graph);
-    const int width = width_of(graph, tiers);
-    const auto places = places_of(graph, width, tiers);
-    body += fmt::format(
-        "<g transform=\"translate(0,{})\">\n<text x=\"{}\" y=\"20\" font-weight=\"bold\">Fabric/{}</text>\n",
-        top, width / 2, xml_text(catalog.fabrics[i].metadata.name.value));
-    for (const LinkIndex index : graph.links) {
-      const Place& a = places.at(topology.ports[topology.links[index].a].device);
-      const Place& b = places.at(topology.ports[topology.links[index].b].device);
-      body += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"><title>{} - {}</title></line>\n",
-                          a.x, a.y, b.x, b.y, xml_text(topology.port_text(topology.links[index].a)),
-                          xml_text(topology.port_text(topology.links[index].b)));
-    }
-    for (const auto& [device, place] : places)
-      body += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
-          place.x - kBoxWidth / 2, place.y - kBoxHeight / 2, kBoxWidth, kBoxHeight, place.x, place.y + 4,
-          xml_text(topology.devices[device].name));
-    body += "</g>\n";
-    top += tiers * kRowHeight + kMargin;
-    widest = std::max(widest, width);
-  }
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
-      "<style>text{{font:12px sans-serif;text-anchor:middle}}rect{{fill:#eef4fb;stroke:#3b6ea5}}"
-      "line{{stroke:#9aa7b5}}</style>\n{2}</svg>\n",
-      widest, top, body);
 }
 
 }  // namespace lockstep

@@ -12,11 +12,7 @@ namespace lockstep {
 namespace {
 
 nlohmann::json twin_json(const std::string& cluster, const std::string& id, std::string_view state) {
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "Twin"},
-          {"cluster", cluster},
-          {"id", id},
-          {"state", state}};
+  return {{"kind", "Twin"}, {"cluster", cluster}, {"id", id}, {"state", state}};
 }
 
 std::string state_of(const TwinHere& twin) {
@@ -33,7 +29,7 @@ std::string since_of(const TwinReport& report) {
 std::string rate_text(std::uint64_t bits_per_second) { return format(BitRate{bits_per_second}); }
 
 std::string piece_lines(std::string_view what, const std::vector<std::string>& pieces) {
-  constexpr std::size_t kShown = 16;  // a choice: two hosts of eight rails, less what reads as one
+  constexpr std::size_t kShown = 16;  // chosen: two hosts of eight rails, without folding
   std::string out;
   for (std::size_t i = 0; i < pieces.size() && i < kShown; ++i) out += compose("  {} {}\n", what, pieces[i]);
   if (pieces.size() > kShown)
@@ -45,7 +41,7 @@ std::string twin_changed_text(const OpenedCluster& cluster, const TwinHandle& ha
   std::string out = compose("the twin of {} was changed in {} ms; what stays was not touched{}\n",
                             cluster.name, handle.took.count(),
                             handle.made.empty() ? "" : ", what is new is bare until `lockstep apply --twin`");
-  out += piece_lines("made", handle.made) + piece_lines("took away", handle.gone);
+  out += piece_lines("added", handle.made) + piece_lines("removed", handle.gone);
   if (handle.link_rate != handle.link_rate_was)
     out +=
         compose("  its fastest link is to carry {}, and was to carry {}: `lockstep apply --twin` sets it\n",
@@ -147,7 +143,7 @@ nlohmann::json faults_json() {
                    {"arguments", fault.arguments},
                    {"what", fault.what},
                    {"shownBy", fault.shown_by}});
-  return all;
+  return {{"kind", "FaultList"}, {"faults", std::move(all)}};
 }
 
 nlohmann::json twin_broken_json(const OpenedCluster& cluster, const std::string& fault,
@@ -160,8 +156,9 @@ nlohmann::json twin_broken_json(const OpenedCluster& cluster, const std::string&
 
 std::string twin_down_text(const std::string& cluster, const TwinGone& gone) {
   std::string out;
-  for (const std::string& one : gone.cleaned) out += compose("took away {}\n", one);
-  return out + compose("the twin of {} {}\n", cluster, gone.was_up ? "is down; nothing stays" : "was not up");
+  for (const std::string& one : gone.cleaned) out += compose("removed {}\n", one);
+  return out + compose("the twin of {} {}\n", cluster,
+                       gone.was_up ? "is down; nothing is left behind" : "was not up");
 }
 
 nlohmann::json twin_down_json(const std::string& cluster, const std::string& id, const TwinGone& gone) {
@@ -190,7 +187,7 @@ nlohmann::json twins_json(const std::vector<TwinHere>& twins) {
                    {"since", since_of(report)},
                    {"state", state_of(twin)}});
   }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", "TwinList"}, {"twins", all}};
+  return {{"kind", "TwinList"}, {"twins", all}};
 }
 
 }  // namespace lockstep

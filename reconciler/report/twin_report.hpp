@@ -1,4 +1,4 @@
-// The output of `lockstep twin`: the state of one twin, the twins on this machine, and the faults there are.
+// The output of `lockstep twin`: the state of one twin, the twins on this machine, and the available faults.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -32,7 +32,7 @@ nlohmann::json twin_broken_json(const OpenedCluster& cluster, const std::string&
 std::string twin_down_text(const std::string& cluster, const TwinGone& gone);
 nlohmann::json twin_down_json(const std::string& cluster, const std::string& id, const TwinGone& gone);
 
-// A twin on this machine, with its state or why that can't be read.
+// A twin on this machine, with its state or the reason why it can't be read.
 struct TwinHere {
   std::string id;
   Result<TwinReport> report;

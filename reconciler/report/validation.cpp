@@ -21,15 +21,14 @@ std::string validation_text(const OpenedCluster& cluster) {
       cluster.diagnostics.empty() ? "" : ", " + counted(cluster.diagnostics.size(), "warning");
   if (Result<Done> any = has_devices(cluster); !any)
     return compose("{}: valid{}; {}\n", cluster.name, warnings, any.error().text());
-  return compose("{}: {}, {}, {} wanted; valid and proved{}\n", cluster.name,
+  return compose("{}: {}, {}, {}; valid; all proofs hold{}\n", cluster.name,
                  counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
-                 counted(entries_of(cluster), "entry", "entries"), warnings);
+                 counted(entries_of(cluster), "desired entry", "desired entries"), warnings);
 }
 
 nlohmann::json validation_json(const OpenedCluster& cluster) {
   const Topology& topology = cluster.compiled.topology;
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "Validation"},
+  return {{"kind", "Validation"},
           {"cluster", cluster.name},
           {"devices", topology.devices.size()},
           {"links", topology.links.size()},

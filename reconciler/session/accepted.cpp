@@ -18,7 +18,7 @@ constexpr const char* kCensusPlace = "census";
 constexpr const char* kIntentsPlace = "intents";
 constexpr const char* kShare = "maxDelete";  // in parts per million
 
-// With the share that the specs let one change delete: specs that raise it don't raise it for themselves.
+// Includes the share that one change may delete: specs that raise it don't raise it for themselves.
 nlohmann::json census_json(const OpenedCluster& cluster) {
   const Census census = census_of(cluster.catalog, cluster.compiled.topology);
   return {{"devices", census.devices},
@@ -42,11 +42,11 @@ Result<std::vector<std::string>> names_at(const nlohmann::json& blob, const char
   return names;
 }
 
-// When a change was last accepted; nothing before the first. One that can't be read is an error: taken for
-// nothing, it would let every deletion through.
+// When a change was last accepted; nothing before the first. If it can't be read, that is an error: treating
+// it as nothing would allow every deletion.
 struct Accepted {
   Census census;
-  std::optional<Ratio> share;  // none: by a lockstep that did not store it
+  std::optional<Ratio> share;  // none: stored by a lockstep that did not store it
 };
 Result<Accepted> last_accepted(const Blobs& blobs) {
   TRY(const std::optional<nlohmann::json> blob, blobs.kept(kCensusPlace));
@@ -84,7 +84,7 @@ bool was_accepted(const nlohmann::json& accepted, const FleetDevice& device) {
   return found != accepted.end() && *found == digest_of(*device.intent);
 }
 
-// Only where a window may be closed does anybody ask.
+// Only needed if a window may be closed.
 bool has_windows(const OpenedCluster& cluster) {
   const std::vector<RolloutPolicy>& all = cluster.catalog.rollout_policies;
   return std::any_of(all.begin(), all.end(), [](const RolloutPolicy& one) { return !one.windows.empty(); });

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kPlace = "applied";
 constexpr const char* kNobody = "";  // a digest that no specs have
 
-// What the specs say: without what is only to be restored, which ends with its restoration.
+// The desired state without entries that are only to be restored, which end with their restoration.
 std::string specs_digest(const Intent& intent, const Origins& origins) {
   Digest digest;
   for (const Entry& entry : intent.want.entries()) {
@@ -37,7 +37,7 @@ bool is(const nlohmann::json& all, const std::string& device, const std::string&
   return found != all.end() && *found == digest;
 }
 
-// What an apply has come to on one device.
+// How far an apply came on one device.
 enum class Reached : std::uint8_t { nothing, part, all };
 
 Reached reached_by(const StepResult& step) {
@@ -45,7 +45,7 @@ Reached reached_by(const StepResult& step) {
   return step.writes == 0 || step.state == StepState::undone ? Reached::nothing : Reached::part;
 }
 
-// Of devices that had steps. A remedy brings nothing to its specs.
+// For devices that had steps. A remedy does not bring a device to its specs.
 std::map<std::string, Reached> reached_by(const Plan& plan, const ApplyReport& report) {
   std::map<std::string, Reached> out;
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
@@ -54,7 +54,7 @@ std::map<std::string, Reached> reached_by(const Plan& plan, const ApplyReport& r
     if (device->second != reached_by(report.steps[i])) device->second = Reached::part;
   }
   for (const UndoneChange& undone : report.undone) {
-    // What an older change is taken back to, nobody knows here.
+    // After a rollback of an older change it is unknown which specs the device has.
     const bool as_before = undone.whole && undone.change == report.change_id;
     for (const Step& step : undone.plan.steps)
       if (undone.hosts.empty() || undone.hosts.contains(step.device))

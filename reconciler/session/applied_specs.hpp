@@ -1,11 +1,12 @@
-// Applied specs: which specs each device was last brought to by an apply, so that a watch heals towards those
-// and no others.
+// Applied specs: the specs that an apply last brought each device to, so that a watch heals towards those and
+// no others.
 //
 // Promises: stored with what was accepted, under the cluster's lock. An apply that begins to write other
-// specs to a device takes it from all watches; when it is over the device belongs to the watches of its
-// specs, where all that differed was done; to those that it belonged to before, where nothing was written or
-// all of it was rolled back; and else to none, until an apply brings it to its specs. A device that is gone
-// from the specs belongs to none. One of which no apply has been recorded belongs to each watch.
+// specs to a device takes the device from all watches. When the apply is over, the device belongs to the
+// watches of its specs if all differences there were corrected; to its previous watches if nothing was
+// written or everything was rolled back; and otherwise to none until an apply brings it to its specs. A
+// device that was removed from the specs belongs to no watch, and a device without a recorded apply to every
+// watch.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ class AppliedSpecs {
   explicit AppliedSpecs(const Plan& plan);
   // Before the first write to any of the plan's devices.
   Result<Done> begin(const ClusterSession& session, Blobs& blobs);
-  // Without begin(): nothing was to be written. `left_out`: devices that may differ by more than the plan's
+  // Without begin(): there was nothing to write. `left_out`: devices that may differ by more than the plan's
   // steps.
   Result<Done> end(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
                    const std::set<std::string>& left_out, Blobs& blobs);

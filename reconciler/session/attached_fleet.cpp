@@ -3,18 +3,24 @@
 #include <algorithm>
 
 #include "reconciler/session/cluster_twin.hpp"
+#include "reconciler/twin/management.hpp"
 #include "specs/fabric/capacity.hpp"
 
 namespace lockstep {
 namespace {
 
-// All of a device's drivers or none: one that is reached in part would seem to lack the rest.
+// All of a device's drivers or none: a partly reached device would seem to lack the rest.
 Result<std::vector<Attached>> drivers_of(const OpenedCluster& cluster, DeviceIndex index,
                                          const DriverTable& table,
-                                         const std::optional<DriverTarget::Twin>& twin) {
+                                         const std::optional<DriverTarget::Twin>& twin,
+                                         const std::shared_ptr<const std::atomic<std::uint64_t>>& epoch) {
   const TopologyDevice& device = cluster.compiled.topology.devices[index];
-  const DriverTarget target{device.name, cluster.name, cluster.catalog.device_sets[device.set].connect.value,
-                            cluster.compiled.intents[index], twin};
+  const DriverTarget target{device.name,
+                            cluster.name,
+                            cluster.catalog.device_sets[device.set].connect.value,
+                            cluster.compiled.intents[index],
+                            twin,
+                            epoch};
   std::vector<Attached> all;
   for (const DriverName driver : device.drivers) {
     const auto row = table.find(driver);
@@ -25,8 +31,8 @@ Result<std::vector<Attached>> drivers_of(const OpenedCluster& cluster, DeviceInd
   return all;
 }
 
-// What an outage leaves of the worst fabric, for the worst pair or host. The topology must outlive the
-// answer.
+// The capacity that an outage leaves in the worst fabric, for the worst pair or host. The topology must
+// outlive the result.
 std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   std::vector<FabricCapacity> fabrics;
   for (FabricIndex i = 0; i < topology.fabrics.size(); ++i) fabrics.emplace_back(topology, i);
@@ -42,7 +48,7 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   };
 }
 
-// What every device called local wants would go into one kernel: this machine's.
+// If several devices are local, the settings of all of them would go into this machine's kernel.
 Result<Done> one_is_local(const OpenedCluster& cluster) {
   std::string local;
   for (const TopologyDevice& device : cluster.compiled.topology.devices) {
@@ -56,10 +62,15 @@ Result<Done> one_is_local(const OpenedCluster& cluster) {
   return Done{};
 }
 
-// A twin is reached by its namespaces, whatever its ports do.
-std::map<std::string, std::vector<std::string>> management_ports(const OpenedCluster& cluster) {
+// A twin without agents is reached by its namespaces, whatever happens to its ports.
+std::map<std::string, std::vector<std::string>> management_ports(const OpenedCluster& cluster, bool agents) {
   std::map<std::string, std::vector<std::string>> out;
-  if (cluster.twin) return out;
+  if (cluster.twin) {
+    if (agents)
+      for (const TopologyDevice& device : cluster.compiled.topology.devices)
+        out[device.name] = {std::string(kManagementPort)};
+    return out;
+  }
   for (const Cluster& one : cluster.catalog.clusters)
     if (one.management.said && one.management->interface.said)
       for (const TopologyDevice& device : cluster.compiled.topology.devices)
@@ -75,7 +86,7 @@ std::optional<DeviceIndex> own_device(const OpenedCluster& cluster) {
   return std::nullopt;
 }
 
-// A switch answers at all of its ports to all of its addresses, a host by the rail that has the address.
+// A switch answers at all ports for all its addresses, a host at the rail that has the address.
 std::optional<PortIndex> port_with(const OpenedCluster& cluster, DeviceIndex device,
                                    const IpAddress& address) {
   const TopologyDevice& one = cluster.compiled.topology.devices[device];
@@ -117,7 +128,7 @@ const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
 }
 
 std::string AttachedFleet::jobs_at(DeviceIndex device) const {
-  constexpr std::chrono::seconds kJobsTime{5};  // folders of sysfs, and what NVML takes for 8 GPUs
+  constexpr std::chrono::seconds kJobsTime{5};  // reading folders of sysfs, and NVML for 8 GPUs
   const auto found = jobs.find(device);
   if (found == jobs.end()) return {};
   const std::string& name = fleet[device].name;
@@ -134,7 +145,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
   std::optional<DriverTarget::Twin> twin;
   if (cluster.twin) {
     TRY(const TwinReport running, running_twin(cluster));
-    twin = {cluster.id, running.record.lldp};
+    twin = {cluster.id, running.record.lldp, running.record.agents};
   } else {
     TRY_DONE(one_is_local(cluster));
   }
@@ -148,7 +159,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
     device.intent = &cluster.compiled.intents[i];
     if (const auto entry = cluster.maintenance.find(device.name); entry != cluster.maintenance.end())
       device.maintenance = entry->second;
-    if (Result<std::vector<Attached>> attached = drivers_of(cluster, i, table, twin); !attached) {
+    if (Result<std::vector<Attached>> attached = drivers_of(cluster, i, table, twin, out.epoch); !attached) {
       device.unattached = std::move(attached.error());
     } else if (attached->empty()) {
       device.unattached = Error{ErrorKind::refused, kWhyUnreached};
@@ -166,7 +177,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
   }
   Wiring wiring = wiring_of(topology);
   wiring.capacity_left = capacity_of(topology);
-  wiring.management_ports = management_ports(cluster);
+  wiring.management_ports = management_ports(cluster, twin && twin->agents);
   TRY(wiring.own_path, found_path(cluster, devices, first_hops));
   for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
     out.policies.push_back(policy_of(policy));

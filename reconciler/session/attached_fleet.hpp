@@ -1,4 +1,5 @@
-// The devices of an opened cluster with their drivers attached: in the twin, or as their `connect` says.
+// The devices of an opened cluster with their drivers attached: in the twin, or as defined by their
+// `connect`.
 //
 // Promises: every device of the specs is in the fleet. A device that is unreachable from this machine, or
 // that one of its drivers can't be attached to, has no driver and is reported as unobserved with the reason.
@@ -17,25 +18,28 @@
 namespace lockstep {
 
 inline constexpr const char* kWhyUnreached =
-    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
+    "unreachable from this machine: use `connect: {agent: ...}` or, for this machine, "
+    "`connect: {local: true}`; --twin for the twin";
 
 struct AttachedFleet {
   std::vector<std::unique_ptr<Attached>> drivers;  // own what the fleet points to
   Fleet fleet;
+  // DriverTarget::epoch of all devices; its owner sets it when it takes leadership.
+  std::shared_ptr<std::atomic<std::uint64_t>> epoch = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
-  std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: under none
+  std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: no policy
 
   using Jobs = std::function<std::string(const std::string& device, const Call& call)>;
-  std::map<DeviceIndex, std::vector<Jobs>> jobs;  // DriverRow::jobs, of what is reached
+  std::map<DeviceIndex, std::vector<Jobs>> jobs;  // DriverRow::jobs, of reachable devices
 
-  // Of a device; empty: none that can be told.
+  // The jobs on a device; empty: none are known.
   std::string jobs_at(DeviceIndex device) const;
   // The policy that a device is under; null: none.
   const Policy* policy_for(const FleetDevice& device) const;
 };
 
-// The fleet points into the cluster, which must outlive it. `first_hops` is asked once, of devices that are
-// reached over the network; null: the own path is not known.
+// The fleet points into the cluster, which must outlive it. `first_hops` is called once, for the devices that
+// are reached over the network; null: the own path is not known.
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table,
                                    const FirstHops& first_hops = {});
 

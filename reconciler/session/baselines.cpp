@@ -33,7 +33,8 @@ std::string what_is_broken(const std::vector<SuiteOutcome>& outcomes) {
   return count == 0 ? "" : first + and_more(count - 1);
 }
 
-// What a new entry is compared with: this suite's, and those of suites that the specs no longer have.
+// Baselines that a new entry is compared with: this suite's, and those of suites that the specs no longer
+// have.
 Result<std::vector<bench::Baseline>> compared_with(const Catalog& catalog, const Blobs& blobs,
                                                    const bench::Baseline& own) {
   std::vector<bench::Baseline> out{own};
@@ -50,7 +51,7 @@ Result<std::vector<bench::Baseline>> compared_with(const Catalog& catalog, const
   return out;
 }
 
-// Empty: it becomes an entry.
+// Why a figure does not become an entry; empty: it does.
 std::string why_not_taken(const bench::Baseline& before, const bench::Cohorts& cohorts,
                           const Benchmark& benchmark, const bench::Measurement& one) {
   if (std::string why = bench::why_no_entry(one); !why.empty()) return why;
@@ -70,7 +71,7 @@ std::string why_not_taken(const bench::Baseline& before, const bench::Cohorts& c
                                100 * found->figure / found->median);
 }
 
-// Of one benchmark, into the set of its suite.
+// Adds the figures of one benchmark to the set of its suite.
 Result<BaselineTaken> take(const SuiteOutcome& suite, const BenchmarkOutcome& outcome,
                            const bench::Baseline& before, const bench::Cohorts& cohorts,
                            bench::Baseline& set) {

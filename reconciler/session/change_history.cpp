@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::array kMetrics{Metric::bandwidth, Metric::latency, Metric::busbw, Metric::step_skew};
 
-// What was begun after the run before, up to this one. What a gate measured after its change is that
-// change's, whatever was taken back meanwhile.
+// Changes begun after the previous run, up to this one. What a gate measured after its change belongs to that
+// change, whatever was rolled back meanwhile.
 std::vector<std::uint64_t> changes_between(const RunHead& before, const RunHead& now) {
   const bool judges = now.purpose == RunPurpose::after || now.purpose == RunPurpose::confirm;
   const std::uint64_t last = judges ? now.change : now.under;
   std::vector<std::uint64_t> out;
   for (std::uint64_t change = before.under + 1; change <= last; ++change) out.push_back(change);
-  // One wave after another.
+  // Both runs are of one change, wave after wave.
   if (out.empty() && judges && before.change == now.change) out.push_back(now.change);
   return out;
 }
@@ -59,7 +59,7 @@ class Tracks {
   }
 
  private:
-  // A figure that can be told: a probe that failed in between hides no change.
+  // The last point with a known value: a failed probe in between hides no change.
   const SeriesPoint* last_told(const std::vector<SeriesPoint>& track) const {
     for (auto at = track.rbegin(); at != track.rend(); ++at)
       if (trend(at->figure, at->figure, statistic_) != Trend::unknown) return &*at;
@@ -152,17 +152,21 @@ Result<ChangeHistory> change_history(const std::string& directory, const History
 
 Result<ShownChange> shown_change(const std::string& directory, std::uint64_t number) {
   TRY(const std::unique_ptr<Store> store, open_store(directory));
-  TRY(const std::optional<ChangeRecord> record, store->history().change(number));
+  return shown_change(*store, number);
+}
+
+Result<ShownChange> shown_change(Store& store, std::uint64_t number) {
+  TRY(const std::optional<ChangeRecord> record, store.history().change(number));
   if (!record) {
-    TRY(const std::vector<ChangeRecord> newest, store->history().changes(1));
+    TRY(const std::vector<ChangeRecord> newest, store.history().changes(1));
     return Error{ErrorKind::refused,
                  newest.empty()
                      ? fmt::format("there is no change {}: nothing was ever changed here", number)
                      : fmt::format("there is no change {}: the newest is {}", number, newest.front().change)};
   }
   ShownChange out;
-  TRY(out.change, with_runs(*store, *record));
-  TRY(out.tickets, store->history().tickets(number));
+  TRY(out.change, with_runs(store, *record));
+  TRY(out.tickets, store.history().tickets(number));
   return out;
 }
 

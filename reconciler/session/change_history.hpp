@@ -1,11 +1,11 @@
-// ChangeHistory: what was done to a cluster and what was measured of it, for people: which change made a
-// figure worse.
+// ChangeHistory: what was changed on a cluster and what was measured there, for users: shows which change
+// made a figure worse.
 //
-// Promises: reads only, needs no lock, and makes nothing, as StoredState. Each figure of a series is compared
-// with the one before it of the same pair, benchmark and transport; a step has the changes that lay between
-// the two, so that what became worse has its change by name, or none where nothing of ours was done. What a
-// gate measured once more to be sure stands for what it confirms, where it is better.
-// Refuses: a name of which no figure is recorded, with those that there are; a change that there is not.
+// Promises: read-only, needs no lock, and creates no file, like StoredState. Each figure of a series is
+// compared with the previous one of the same pair, benchmark and transport; each step lists the changes
+// between the two, so that a worse figure names its change, or none if lockstep changed nothing. A gate's
+// confirming measurement replaces the one that it confirms where it is better. Refuses: a name without
+// recorded figures, listing those that exist; an unknown change.
 #pragma once
 
 #include <map>
@@ -27,10 +27,10 @@ struct HistoryChange {
 struct SeriesPoint {
   std::uint64_t run = 0;
   RunFigure figure;
-  std::optional<std::uint64_t> since;  // the run that it is compared with; none: the first
-  std::optional<double> was;           // in that run
+  std::optional<std::uint64_t> since;  // the run that it is compared with; none: it is the first
+  std::optional<double> was;           // in the run `since`
   Trend trend = Trend::unknown;
-  std::vector<std::uint64_t> changes;  // that lay between
+  std::vector<std::uint64_t> changes;  // between the two runs
 };
 
 struct FigureSeries {
@@ -42,15 +42,15 @@ struct FigureSeries {
 };
 
 struct HistoryRequest {
-  std::size_t newest = 20;         // changes; a choice: a screen
+  std::size_t newest = 20;         // the newest changes to list; a choice: one screen
   std::string of{};                // "gpu7", "gpu7:rail0", or a group; empty: no series
-  std::optional<Metric> metric{};  // none: each that there is
+  std::optional<Metric> metric{};  // none: every recorded metric
   Statistic statistic = Statistic::median;
 };
 struct ChangeHistory {
   std::vector<HistoryChange> changes;  // newest first
   std::vector<FigureSeries> series;
-  std::map<std::uint64_t, ChangeRecord> blamed;  // that alone made a figure worse
+  std::map<std::uint64_t, ChangeRecord> blamed;  // those that alone made a figure worse
 };
 Result<ChangeHistory> change_history(const std::string& directory, const HistoryRequest& request);
 
@@ -59,5 +59,6 @@ struct ShownChange {
   std::vector<RecordedTicket> tickets;
 };
 Result<ShownChange> shown_change(const std::string& directory, std::uint64_t number);
+Result<ShownChange> shown_change(Store& store, std::uint64_t number);
 
 }  // namespace lockstep

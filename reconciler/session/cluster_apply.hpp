@@ -1,8 +1,8 @@
-// ClusterApply: one plan carried out for a session and its result accepted, as an object that the executor
-// drives. Made by ClusterSession::make_apply, which has taken the cluster's lock.
+// ClusterApply: applies one plan for a session and accepts the result, as an object that the executor drives.
+// Made by ClusterSession::make_apply, which holds the cluster's lock.
 //
-// Promises: those of Application; the answer comes after what was accepted is stored, or says why it could
-// not be. It ends before the executor and the session.
+// Promises: those of Application; the answer comes after what was accepted is stored, or contains the reason
+// why it could not be. It is destroyed before the executor and the session.
 #pragma once
 
 #include <functional>

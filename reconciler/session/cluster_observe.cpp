@@ -12,7 +12,7 @@ ObserveOptions options_for(std::vector<std::size_t> only, bool leads) {
   return options;
 }
 
-// What it shows is not what will be.
+// An armed device will not stay as observed.
 void mark_armed(std::vector<DeviceState>& states) {
   for (DeviceState& state : states)
     for (const std::string& transaction : state.armed)

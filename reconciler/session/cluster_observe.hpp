@@ -1,8 +1,8 @@
 // ClusterObserve: one observation of some devices of a session, as an object that the executor drives.
 //
-// Promises: answers once, in fleet order; one that will undo by itself what it shows now is not observed
-// completely, and for a leader it has undone it; after stop() with what was read so far. It ends before the
-// executor and the session.
+// Promises: answers once, in fleet order; a device with an armed transaction does not count as observed
+// completely, and for a leader the transaction has been rolled back; after stop() with what was read so far.
+// It is destroyed before the executor and the session.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,8 @@ namespace lockstep {
 class ClusterObserve {
  public:
   using Answer = std::vector<DeviceState>;
-  // `only`: indices into the fleet; empty: all. `leads`: nobody else changes the cluster, and nothing of ours
-  // is under way.
-  // `seen`: told of the answer first.
+  // `only`: indices into the fleet; empty: all. `leads`: no other process changes the cluster, and nothing of
+  // this one is under way. `seen`: called with the answer first.
   ClusterObserve(Fleet& fleet, Executor& executor, std::vector<std::size_t> only, bool leads,
                  std::function<void(const Answer&)> seen = {});
   ClusterObserve(const ClusterObserve&) = delete;

@@ -165,13 +165,17 @@ bool CheckedPlan::only_unobserved() const {
          });
 }
 
-DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {
-  DriftReport out = report_of(fleet(), states, only_, origins(), sources(), {});
-  std::erase_if(out.items, [&](const DriftEntry& one) {
+DriftReport ClusterSession::differences(const std::vector<DeviceState>& states) const {
+  return report_of(fleet(), states, only_, origins(), sources(), {});
+}
+
+DriftReport ClusterSession::unmended(DriftReport differences, const Plan& plan) {
+  differences.problems.clear();
+  std::erase_if(differences.items, [&](const DriftEntry& one) {
     if (one.state == DriftState::finding || one.state == DriftState::allowed) return false;
     return !one.by_hand && (one.state != DriftState::effect || !plan.empty());
   });
-  return out;
+  return differences;
 }
 
 std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceState>& states) const {

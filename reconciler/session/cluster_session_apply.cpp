@@ -2,18 +2,20 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "reconciler/engine/causes.hpp"
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/applied_specs.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/identity.hpp"
 #include "reconciler/session/numbers.hpp"
+#include "reconciler/session/specs_commit.hpp"
 
 namespace lockstep {
 namespace {
 
-// Gives changes that are owed what was measured before them, where that still stands. The answer: what could
-// not be read; such a change is judged without it.
+// Gives changes that are not validated yet the measurement from before them, if it is still comparable.
+// Returns what could not be read; such a change is judged without it.
 std::vector<std::string> give_befores(Store& store, const RunGround& ground, std::vector<OwedChange>& owed) {
   std::vector<std::string> notes;
   for (OwedChange& one : owed) {
@@ -59,8 +61,8 @@ Result<Done> ClusterSession::settle_identity(const std::string& command) {
   return Done{};
 }
 
-// Nothing is written beside the specs for a first apply that a machine refuses. (Somebody else may have given
-// the UUID since the specs were read, and be the one that the machine knows.)
+// Writes nothing beside the specs for a first apply that a machine refuses. (Another process may have
+// assigned the UUID since the specs were read, and be the one that the machine's record names.)
 Result<Done> ClusterSession::may_have_uuid() const {
   std::string why = cluster_.uuid().empty() ? why_apply_refused() : "";
   if (why.empty()) return Done{};
@@ -74,6 +76,7 @@ Result<Lead> ClusterSession::lead(const std::string& command) {
   TRY_DONE(settle_identity(command));
   TRY(std::unique_ptr<Store> opened, read_store());
   TRY_DONE(opened->leadership().take(command));
+  attached_.epoch->store(opened->leadership().epoch());
   TRY(std::vector<FileLock> machines, machines_.take(user(), command, executor_.wall_time()));
   return Lead{std::move(opened), std::move(machines)};
 }
@@ -134,24 +137,33 @@ Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) 
   return note_written(*this, left, store().history());
 }
 
-std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<WrittenEntry> left,
-                                                         const ApplyRequest& request,
-                                                         const ApplyHooks& hooks) {
+ApplyOptions ClusterSession::options_of(const ApplyRequest& request) {
   ApplyOptions options;
   options.approved = request.approved;
   options.refusals_approved = request.deletion_confirmed && why_not_confirm_deletion().empty();
   options.strict = request.strict;
   options.author = request.author;
   options.reason = request.command;
+  if (const std::string commit = specs_commit(cluster_.folder, cluster_.catalog.sources); !commit.empty())
+    options.reason += " of specs at " + commit;
   if (!request.approved_by.empty()) options.reason += ", approved by " + request.approved_by;
   options.owed = std::exchange(owed_, {});
   options.open = open_;
   options.choice = choice();
   options.policy_for = policies();
+  options.takes_back = request.takes_back;
   options.on_fail = on_violation(cluster_.catalog);
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   options.was_written = was_written(written_);
-  // What is written to a device has these numbers, however the run ends: the next device moves none of them.
+  return options;
+}
+
+std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<WrittenEntry> left,
+                                                         const ApplyRequest& request,
+                                                         const ApplyHooks& hooks) {
+  ApplyOptions options = options_of(request);
+  // These numbers are stored even if the run fails: they are written to devices, and the next device must not
+  // move them.
   const auto specs = std::make_shared<AppliedSpecs>(plan);
   options.before_writing = [this, specs]() -> Result<Done> {
     TRY_DONE(keep_numbers(cluster_, store().blobs()));
@@ -177,18 +189,25 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   }
   auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
-  // Bound to nothing: it is called by the operation, which must not outlive its session.
+  // Not bound to a scope: the operation calls it, and must not outlive its session.
   auto over = [this, leaves = leaves_owed_, plan = std::move(plan), left = std::move(left), gate, recorder,
-               specs, left_out = request.left_out, notes = std::move(notes)](ApplyReport report) mutable {
+               specs, left_out = request.left_out, undoes = !request.takes_back.empty(),
+               stays = request.not_put_back, notes = std::move(notes)](ApplyReport report) mutable {
     Applied applied{std::move(report), {}, Done{}};
+    applied.report.notes.insert(applied.report.notes.end(), stays.begin(), stays.end());
+    applied.open = report_of(applied.report.effects, fleet().wiring());
+    applied.open_before = report_of(applied.report.open_before, fleet().wiring());
     applied.report.leaves_owed = applied.report.leaves_owed || leaves;
     applied.report.notes.insert(applied.report.notes.end(), notes.begin(), notes.end());
     if (recorder)
       for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);
     if (gate != nullptr) applied.gates = gate->gates();
     left_out.insert(not_read_.begin(), not_read_.end());
+    // Until the next apply, what was rolled back differs from the specs, and no watch writes it again.
+    if (undoes)
+      for (const Step& step : plan.steps) left_out.insert(step.device);
     applied.accepted = specs->end(*this, plan, applied.report, left_out, store().blobs());
-    if (applied.accepted) applied.accepted = accept(plan, left, applied);
+    if (applied.accepted && !undoes) applied.accepted = accept(plan, left, applied);
     return applied;
   };
   return std::make_unique<ClusterApply>(std::move(application), std::move(over));

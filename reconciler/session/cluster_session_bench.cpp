@@ -1,18 +1,18 @@
-// How a session measures by itself, and what it records of that.
+// How a session runs benchmarks by itself, and what it records.
 #include "reconciler/session/cluster_session.hpp"
 #include "reconciler/store/utc_text.hpp"
 
 namespace lockstep {
 namespace {
 
-// What the machine's load left without a figure may have one in a quieter moment. What failed by its path has
-// failed: it is not measured until it passes.
+// A measurement without a figure because of the machine's load may succeed in a quieter moment. One that
+// failed because of its path is a result, and is not repeated until it passes.
 bool may_have_one_yet(const bench::Measurement& one) {
   const bool may_pass = one.cpu_limited || one.ok() || one.trouble == bench::Trouble::tool;
   return may_pass && !bench::why_no_entry(one).empty();
 }
 
-// Of an earlier run, what is measured now.
+// Limits an earlier run to what is measured now.
 void keep_chosen(MeasuredRun& run, const BenchRequest& request) {
   std::erase_if(run.figures, [&request](const RunFigure& one) {
     return (!request.suite.empty() && one.suite != request.suite) ||
@@ -42,7 +42,7 @@ std::shared_ptr<GateRecorder> ClusterSession::make_recorder(const Plan& plan,
   Result<std::uint64_t> newest = !changes           ? Result<std::uint64_t>(changes.error())
                                  : changes->empty() ? 0
                                                     : changes->front().change;
-  // What has nothing to do begins no change, and judges what is owed.
+  // An apply that has nothing to do begins no change, and judges the changes that are not validated yet.
   const std::uint64_t judged = plan.empty() && !owed.empty() ? owed.back().change : 0;
   return std::make_shared<GateRecorder>(directory_, store_options(),
                                         measured_under(request.command, request.author, config_hash),

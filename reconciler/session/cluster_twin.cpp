@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// What the specs have gained since.
+// Whether the specs have gained devices or cables since.
 Result<Done> has_all(const TwinRecord& running, const OpenedCluster& cluster) {
   const TwinLayout& has = running.layout;
   const TwinChange change = change_between(has, has, layout_of(cluster));

@@ -13,18 +13,20 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
     : ground_(std::move(ground)),
       request_(std::move(request)),
       board_(ground_.executor, ground_.fleet.size()),
+      problems_(ground_.fleet, ground_.executor, request_.problems),
       watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(),
              [this](const WatchEvent& event) { report(event); }) {}
 
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
-  settings.observed = [this](std::size_t device, const DeviceState& state) {
+  settings.observed = [this](std::size_t device, const DeviceState& state, const DriftReport& report) {
     const FleetDevice& one = ground_.fleet[device];
     if (const std::string why = why_unread(state); why.empty())
       unread_.erase(device);
     else
       unread_[device] = why;
     if (!one.drivers.empty()) board_.observed(device, state, one.maintenance);
+    problems_.observed(device, report);
   };
   if (request_.converge)
     settings.heal = [this](const std::vector<std::size_t>& devices,
@@ -59,7 +61,7 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
   round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
 }
 
-// What may happen by itself is what the specs put under mode: converge.
+// Only devices under mode: converge change automatically.
 void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   if (stopped_) return go_on_({});
   for (const std::size_t device : devices_)
@@ -73,7 +75,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
     healing_.locked = std::move(led.error());
     return healing_over();
   }
-  // Again: another run may have had the lock meanwhile.
+  // Checked again: another run may have held the lock meanwhile.
   const std::size_t chosen = devices_.size();
   if (Result<Done> stood = stand_back(*store_); !stood) return no_plan(std::move(stood.error()));
   if (devices_.empty()) return not_begun();
@@ -81,7 +83,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   if (!refused) return no_plan(std::move(refused.error()));
   Result<std::vector<OwedChange>> open = open_changes(*store_);
   if (!open) return no_plan(std::move(open.error()));
-  // What is not judged yet counts in its budgets, and what a gate had undone is held.
+  // Changes that are not validated yet count in its budgets, and what a gate rolled back is held.
   if (!open->empty() || !refused->empty() || devices_.size() != chosen) {
     Result<Plan> plan = plan_of(states, *open, *refused);
     if (!plan) return no_plan(std::move(plan.error()));
@@ -104,7 +106,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   });
 }
 
-// Leaves out of the healing what was brought to other specs.
+// Leaves devices that were brought to other specs out of the heal.
 Result<Done> ClusterWatch::stand_back(Store& store) {
   TRY(const std::vector<std::size_t> others,
       applied_otherwise(ground_.fleet, ground_.origins, devices_, store.blobs()));
@@ -143,6 +145,7 @@ Result<Done> ClusterWatch::lead() {
 
 void ClusterWatch::report(const WatchEvent& event) {
   board_.happened(event);
+  problems_.happened();
   if (request_.event) request_.event(event);
 }
 
@@ -168,7 +171,7 @@ void ClusterWatch::no_plan(Error why) {
   healing_over();
 }
 
-// Under the lock nothing was left to do.
+// Nothing was left to do once the lock was held.
 void ClusterWatch::not_begun() {
   release();
   go_on_(tried());
@@ -180,7 +183,7 @@ void ClusterWatch::healing_over() {
   go_on_(healing_.locked ? Tried() : tried());
 }
 
-// One that did not answer was not tried.
+// A device that did not answer was not tried.
 Tried ClusterWatch::tried() const {
   Tried out = devices_;
   std::erase_if(out, [this](std::size_t device) { return silent_.contains(device); });

@@ -1,10 +1,10 @@
-// ClusterWatch: a watch of one cluster that heals what may heal by itself. An object that the executor
-// drives: whoever owns the loop starts it, and stops it.
+// ClusterWatch: watches one cluster and heals automatically what its policies allow. An object that the
+// executor drives: the owner of the loop starts and stops it.
 //
-// Promises: what is healed is observed again, planned for and applied under the rules of an apply that nobody
-// asked for (PlanChoice::person is false), with the cluster's lock held while it heals and not while it
-// watches; devices in maintenance are watched and not healed; each healing is reported once. A stop ends what
-// is under way as a stop of an apply does. What any thread wants to know of it is in its snapshot.
+// Promises: what is healed is observed again, planned and applied under the rules of an automatic apply
+// (PlanChoice::person is false), with the cluster's lock held during a heal and not while watching; devices
+// in maintenance are watched and not healed; each heal is reported once. A stop ends what is under way like a
+// stop of an apply. Other threads read its state from its snapshot.
 #pragma once
 
 #include <functional>
@@ -20,44 +20,46 @@
 #include "reconciler/engine/watch.hpp"
 #include "reconciler/session/machines.hpp"
 #include "reconciler/session/snapshot.hpp"
+#include "reconciler/session/watch_problems.hpp"
 #include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
-// What came of devices that were to be healed.
+// The outcome for the devices that were to be healed.
 struct Healing {
   std::optional<Error> no_plan{};
-  std::optional<Error> locked{};  // somebody else changes the cluster now
+  std::optional<Error> locked{};  // another process changes the cluster now
   Plan plan{};
-  ApplyReport report{};  // of the plan, where there are neither
+  ApplyReport report{};  // of the plan, if there is no error above
 };
 
-// What became of specs that were edited.
+// The outcome for specs that were edited.
 enum class EditedSpecs : std::uint8_t {
   taken,
   left,       // refused, or the same as before: until the next edit
-  postponed,  // could not be opened, for a reason that may pass: to be asked again
+  postponed,  // could not be opened, for a transient reason: to be tried again
 };
 
 struct WatchRequest {
   std::string command;
-  std::string author;     // of what it heals
-  bool converge = false;  // heals what may heal by itself; else it only watches
+  std::string author;     // author of its heals
+  bool converge = false;  // heals automatically; otherwise it only watches
   std::function<void(const WatchEvent&)> event;
   std::function<void(const Healing&)> healed{};
-  // Devices that it does not heal from now on, as their specs are not the ones that were applied last.
+  std::function<void(const DriftReport&)> problems{};  // of the current differences (watch_problems.hpp)
+  // Devices that it no longer heals, as their specs are not the ones that were applied last.
   std::function<void(const std::vector<std::string>& devices)> stands_back{};
-  Progress progress{};  // of the healing under way
-  // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and specs_seen() of them before
-  // they were loaded. Called while nothing is healed, where they have changed; where they are taken, the
-  // watch ends.
+  Progress progress{};  // of the heal under way
+  // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and their specs_seen() from
+  // before they were loaded. `specs_changed` is called when they have changed and no heal is under way; if it
+  // takes them, the watch ends.
   std::vector<std::string> specs{};
   std::string specs_seen{};
   std::function<EditedSpecs(const std::string& seen)> specs_changed{};
-  std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
+  std::stop_token stop{};  // ends the watch; never requested: the session's token does
 };
 
-// What it needs of the session that it belongs to. All outlive it.
+// What it needs from its session. All of it outlives the watch.
 struct WatchGround {
   Fleet& fleet;
   Executor& executor;
@@ -79,7 +81,7 @@ class ClusterWatch {
   void start(std::function<void(Answer)> done);
   void stop();
   bool is_healing() const { return watch_.is_healing(); }
-  // As of the last turn of the loop. On any thread, while the watch lives.
+  // As of the last turn of the loop. May be called on any thread while the watch lives.
   std::shared_ptr<const Snapshot> snapshot() const { return board_.read(); }
 
  private:
@@ -102,13 +104,14 @@ class ClusterWatch {
   const WatchGround ground_;
   const WatchRequest request_;
   SnapshotBoard board_;
+  WatchProblems problems_;
   bool stopped_ = false;
-  std::map<std::size_t, std::string> unread_;  // devices that did not answer when they were last read: why
-  std::set<std::size_t> stood_back_;           // devices that it was reported for
-  PlanChoice choice_;                          // of the healing under way, as all below
+  std::map<std::size_t, std::string> unread_;  // devices that did not answer at their last read: why
+  std::set<std::size_t> stood_back_;           // devices for which that was reported
+  PlanChoice choice_;                          // of the heal under way, like all below
   Healing healing_;
   std::vector<std::size_t> devices_;
-  std::set<std::size_t> silent_;  // of them: that did not answer as it began
+  std::set<std::size_t> silent_;  // those of devices_ that did not answer when the heal began
   std::function<void(const Tried&)> go_on_;
   std::vector<FileLock> machine_locks_;
   std::unique_ptr<Store> store_;

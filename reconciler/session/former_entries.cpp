@@ -16,7 +16,7 @@ std::vector<std::string> keys_of(Path path) {
   return keys;
 }
 
-// It is a part of a member of a collection that is owned whole, and goes with it.
+// Whether it is part of a member of a collection that is owned as a whole, and is removed with it.
 bool goes_with_a_member(const Intent& intent, Path path) {
   return std::ranges::any_of(intent.claims, [path](const Claim& claim) {
     return schema_row(path.row()).is_part_of(schema_row(claim.collection).pattern) && !claim.within &&
@@ -24,20 +24,19 @@ bool goes_with_a_member(const Intent& intent, Path path) {
   });
 }
 
-// What the specs of today say of it, if only that it must not be there.
+// Whether today's specs set it, or require that it does not exist.
 bool is_said(const Intent& intent, Path path) {
   return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr ||
          goes_with_a_member(intent, path);
 }
 
-// A single entry that is not there was not read: drivers read some rows (sysctls) only where they are named.
+// A single entry that does not exist was not read: drivers read some rows (sysctls) only if they are named.
 bool is_seen(const DeviceState& state, Path path) {
   return state.reachable && !is_unread(state.observation.unread, path) &&
          (state.observation.have.value(path) || schema_row(path.row()).collection);
 }
 
-// The entry as it is left with our value there; none: it is not, or that can't be told of a write that
-// failed.
+// The entry if our value is still there; none: it is not, or this is unknown for a write that failed.
 std::optional<WrittenEntry> left_of(const WrittenEntry& one, const DeviceState& state) {
   const Value have = state.observation.have.value(one.path);
   WrittenEntry left = one;
@@ -47,8 +46,9 @@ std::optional<WrittenEntry> left_of(const WrittenEntry& one, const DeviceState& 
   return is_verified(left) && there ? std::optional(std::move(left)) : std::nullopt;
 }
 
-// A member of a collection that an object made on a port, and does not say any more though it says that port:
-// a loopback address of a pool that is another now. Ports that it left are left alone.
+// A member of a collection that an object created on a port, and no longer sets although it still sets that
+// port: a loopback address of a pool that has changed. Ports that the object no longer sets are left as they
+// are.
 bool is_moved(const Compiled& compiled, const Intent& intent, const WrittenEntry& one) {
   const Row& row = schema_row(one.path.row());
   if (one.found || !row.collection || !row.is_of_port() || one.path.key_count() < 2) return false;
@@ -58,7 +58,7 @@ bool is_moved(const Compiled& compiled, const Intent& intent, const WrittenEntry
   });
 }
 
-// What no object says any more and is wanted back, with the index of its device's intent.
+// Entries that no object sets any more and that are to be restored, with the index of their device's intent.
 std::vector<std::pair<std::size_t, const WrittenEntry*>> to_restore(
     const Compiled& compiled, const std::vector<WrittenEntry>& written) {
   std::map<std::string_view, std::size_t> intents;
@@ -82,7 +82,7 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
   std::map<std::pair<std::string_view, bool>, OriginId> origins;
   for (const auto& [index, one] : to_restore(compiled, written)) {
     const auto [origin, is_new] = origins.try_emplace({one->object, one->restore}, 0);
-    // Until it is back it stays to be restored, also where this apply does not come to it.
+    // It stays to be restored until that is done, also if this apply does not get to it.
     if (is_new)
       origin->second = compiled.origins.add(Origin{.at = {},
                                                    .object = one->object,

@@ -1,11 +1,11 @@
-// Former entries: what earlier changes wrote and no object says any more. Those of objects with
-// `onDelete: restore` are wanted as they were found before the first change, until they are that. What an
-// object made on a port that it still says (an address of a pool that is another now) is wanted gone. The
-// others stay, and are reported once.
+// Former entries: entries that earlier changes wrote and no object sets any more. For objects with `onDelete:
+// restore` the desired value is the one found before the first change, until it is reached. What an object
+// created on a port that it still sets (an address of a pool that has changed) is to be removed. The others
+// stay, and are reported once.
 //
-// Promises: only what changes of ours wrote and another object does not say or own; what was found is that of
-// the first change that wrote the entry, however many followed. What a failed or interrupted change tried to
-// write counts as ours only once it was seen there. Refuses nothing.
+// Promises: only entries that lockstep's changes wrote and that no other object sets or owns; `found` is the
+// value before the first change that wrote the entry, however many followed. What a failed or interrupted
+// change tried to write counts as written only once it was observed there. Refuses nothing.
 #pragma once
 
 #include <string>
@@ -16,28 +16,28 @@
 
 namespace lockstep {
 
-// Wants back what is to be restored: adds to the intents, with origins that name the object that is gone.
+// Adds what is to be restored to the intents, with origins that name the removed object.
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written);
-// Of an entry that is wanted for that alone.
+// Whether an entry is desired for that reason alone.
 bool is_restoration(const Origin& origin);
-// Whether all of it is wanted back already, or said by an object.
+// Whether everything to be restored is already desired, or set by an object.
 bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written);
 
-// Settles, by a fresh observation, what failed and interrupted changes may have written: ours where it is
-// there, forgotten where what was found is; what was not read, or is neither, stays open. The answer: all
-// that is written.
+// Settles, by a fresh observation, what failed and interrupted changes may have written: recorded as written
+// if it is there, forgotten if the found value is; unread entries and other values stay open. Returns
+// all that is written.
 Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
                                                  History& history);
 
-// Some value of ours was seen there; else it was only tried.
+// Whether some value of ours was observed there; otherwise it was only tried.
 bool is_verified(const WrittenEntry& one);
 
-// What stays: on devices that are still in the specs, where it still is as we wrote it; and all of devices
-// that are not.
+// The entries that stay: on devices that are still in the specs, those that still have the value that we
+// wrote; on removed devices, all.
 std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
                                       const std::vector<WrittenEntry>& written);
 
-// After an apply: how each written entry is kept now, and no more of what stays.
+// After an apply: records the object that now sets each written entry, and forgets those in `left`.
 Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenEntry>& left,
                           History& history);
 

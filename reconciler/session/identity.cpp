@@ -22,14 +22,14 @@ Error changed_meanwhile(const OpenedCluster& cluster, const std::string& what) {
 
 Result<std::string> new_uuid() {
   std::array<std::uint8_t, 16> random{};
-  // So few bytes come whole, and no signal cuts them short (getrandom(2)).
+  // So few bytes are returned completely, and no signal interrupts the call (getrandom(2)).
   if (::getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()))
     return uuid_v4(random);
   return Error{ErrorKind::refused,
                std::string("no random bytes for the cluster's UUID: getrandom: ") + std::strerror(errno)};
 }
 
-// What the file says now.
+// The current content of the file.
 Result<AllocationLock> lock_now(const OpenedCluster& cluster) {
   TRY(std::optional<AllocationLock> read, read_allocation_lock(cluster.folder));
   AllocationLock now = read ? *std::move(read) : AllocationLock{};
@@ -72,8 +72,8 @@ Result<Done> settle_identity(OpenedCluster& cluster, const std::string& command,
   TRY(AllocationLock lock, lock_now(cluster));
   cluster.lock.cluster = lock.cluster;
   if (is_settled()) return Done{};
-  // Whoever gives this folder its first UUID at this moment, and an apply of a lockstep before UUIDs, has
-  // this.
+  // Also held by a process that assigns this folder's first UUID at this moment, and by an apply of a
+  // lockstep before UUIDs.
   TRY(const FileLock held, lock_for_writing(of_folder, command, now));
   TRY(lock, lock_now(cluster));
   if (!lock.cluster) {

@@ -30,7 +30,7 @@ Result<Done> write_record(const std::string& machine, const MachineFolders& fold
   return replace_file(record_file(machine, folders), text, {.mode = kOwnerOnly});
 }
 
-// A state directory that holds nothing, or is gone, has nothing to forget.
+// A state directory that is empty or missing has nothing to lose.
 Result<bool> remembers(const MachineUser& user) {
   TRY(const StoreFile file, describe(user.directory));
   return file.begun;
@@ -47,15 +47,16 @@ std::string why_anothers(const MachineUser& last, const MachineUser& user) {
   if (last.cluster == user.cluster && last.uuid == user.uuid && !user.uuid.empty())
     return "this machine was changed before with this cluster's state in " + last.directory +
            ", and this command has it in " + user.directory +
-           ": what that remembers and owes would be forgotten; set LOCKSTEP_STATE_DIR as it was, or " +
+           ": its journal, and what is not validated yet, would be lost; set LOCKSTEP_STATE_DIR as it was, "
+           "or " +
            takes_over;
-  // Two copies of one example are called alike.
+  // Two copies of one example have the same name.
   const std::string uuid = last.uuid.empty() || last.uuid == user.uuid ? "" : "UUID " + last.uuid + ", ";
   return "this machine was changed before by cluster '" + last.cluster + "' (" + uuid + "specs in " +
-         last.folder + "): what that remembers and owes would be forgotten; " + takes_over;
+         last.folder + "): its journal, and what is not validated yet, would be lost; " + takes_over;
 }
 
-// Refused: what is remembered of the machine is another cluster's. Else whether its record names this user.
+// Refused: the state for this machine is another cluster's. Otherwise whether its record names this user.
 Result<bool> is_users(const std::string& machine, const MachineFolders& folders, const MachineUser& user) {
   TRY(const std::optional<MachineUser> last, last_user(machine, folders));
   if (!last) return false;
@@ -118,7 +119,7 @@ Result<std::optional<MachineUser>> last_user(const std::string& machine, const M
                    file + ": is no record of who changed this machine; remove it if nobody else does"};
     out.*field = record[key].get<std::string>();
   }
-  // Of a cluster before UUIDs there is none.
+  // Records of a cluster before UUIDs have none.
   if (const auto uuid = record.find("uuid"); uuid != record.end() && uuid->is_string())
     out.uuid = uuid->get<std::string>();
   return std::optional(std::move(out));

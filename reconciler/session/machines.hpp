@@ -1,11 +1,11 @@
-// The machines that a session changes, by what they are (Attached::machine) and not by what specs call them.
+// The machines that a session changes, identified by Attached::machine and not by their names in the specs.
 //
-// Promises: one writer a machine, from whatever cluster, checkout or state directory it comes; the lock ends
-// with its owner. What changed a machine before remembers who was there (the deletion guard), what was
-// written and what was never measured: whose state is another directory (a cluster of another name or UUID,
-// or another LOCKSTEP_STATE_DIR) is refused until that is taken over (`lockstep state adopt`), so that no
-// guard starts from nothing. That is told by a record on the machine, which no state directory has a say in.
-// A record that can't be read refuses too.
+// Promises: one writer per machine, from any cluster, checkout or state directory; the lock ends with its
+// owner. The state of whoever changed a machine before contains the accepted devices (the deletion guard),
+// what was written and what was never measured: a run with another state directory (a cluster of another name
+// or UUID, or another LOCKSTEP_STATE_DIR) is refused until that state is taken over (`lockstep state adopt`),
+// so that no guard starts from nothing. A record on the machine decides this, independent of any state
+// directory. A record that can't be read is a refusal too.
 #pragma once
 
 #include <memory>
@@ -20,36 +20,36 @@
 namespace lockstep {
 
 struct MachineFolders {
-  std::string locks;    // gone with a boot, as locks are
-  std::string records;  // for good
+  std::string locks;    // removed at boot, as locks are
+  std::string records;  // permanent
 };
-// The machine's own, whatever LOCKSTEP_STATE_DIR says: locks in /run/lockstep/locks for root and
-// $XDG_RUNTIME_DIR/lockstep for others, records in /var/lib/lockstep/machines and ~/.local/state; both where
-// LOCKSTEP_RUN_DIR says.
+// The machine's own folders, independent of LOCKSTEP_STATE_DIR: locks in /run/lockstep/locks for root and
+// $XDG_RUNTIME_DIR/lockstep for others, records in /var/lib/lockstep/machines and ~/.local/state; both in
+// LOCKSTEP_RUN_DIR if that is set.
 MachineFolders machine_folders();
 
-// What changes a machine.
+// The cluster and state directory that change a machine.
 struct MachineUser {
-  std::string cluster;    // as specs name it
+  std::string cluster;    // its name in the specs
   std::string folder;     // of the specs
   std::string directory;  // of its state
-  std::string uuid{};     // empty: it had none yet
+  std::string uuid{};     // empty: it had none at that time
 };
 
-// What whoever changes devices holds.
+// What a process that changes devices holds.
 struct Lead {
-  std::unique_ptr<Store> store;  // led
+  std::unique_ptr<Store> store;  // with leadership
   std::vector<FileLock> machines;
 };
 
 class Machines {
  public:
   Machines() = default;
-  // `recorded`: of real machines; a twin is its folder's and goes with it.
+  // `recorded`: for real machines; a twin belongs to its folder and is removed with it.
   Machines(std::vector<std::string> machines, MachineFolders folders, bool recorded);
 
-  // Conflict: another process changes one of them. Refused: another cluster's state holds what is
-  // remembered of one. Else this user's state does from now on.
+  // Conflict: another process changes one of them. Refused: the state for one of them is another cluster's.
+  // Otherwise this user's state holds it from now on.
   Result<std::vector<FileLock>> take(const MachineUser& user, const std::string& command, WallTime now) const;
   // Why take() would refuse, whoever has the locks; empty: it would not. Takes and writes nothing.
   std::string why_refused(const MachineUser& user) const;
@@ -60,11 +60,12 @@ class Machines {
   bool recorded_ = false;
 };
 
-// Who changed this machine last; none: nobody that is known.
+// Who changed this machine last; none: nothing is recorded.
 Result<std::optional<MachineUser>> last_user(const std::string& machine, const MachineFolders& folders);
 
-// What a state directory holds, put into `user`'s, whose own is kept beside; from then on it is the
-// machine's. Refused: nothing else changed the machine before.
+// Moves the content of the state directory that the machine's record names into `user`'s, and keeps a copy of
+// what was there before; the record names `user` from then on. Refused: nothing else changed the machine
+// before.
 struct Adopted {
   MachineUser from;
   Restored restored;

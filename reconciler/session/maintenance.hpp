@@ -1,8 +1,8 @@
-// Maintenance: the devices that the Cluster says are out of service for a while.
+// Maintenance: the devices that the Cluster object declares out of service for a while.
 //
-// Promises: pure. An entry counts up to the end of its last day, UTC; one that has ended counts for nothing
-// and is a warning at its date, in whatever loads the specs. A device that several entries name is under the
-// last of them to end. Refuses nothing: names that no DeviceSet has are an error of the specs already.
+// Promises: pure. An entry is valid until the end of its last day, UTC; an expired entry has no effect and is
+// a warning at its date, in everything that loads the specs. For a device in several entries the last one to
+// end counts. Refuses nothing: names that no DeviceSet has are already an error of the specs.
 #pragma once
 
 #include <map>

@@ -69,7 +69,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
   }
   TRY(const CompileOptions options, compile_options(source, opened));
   if (!source.twin && options.allocation.lock) opened.lock = *options.allocation.lock;
-  // A clone whose folder is called otherwise is the same cluster.
+  // A clone in a folder of another name is the same cluster.
   if (const auto& cluster = opened.lock.cluster; cluster && opened.catalog.clusters.empty())
     if (identity_name(opened.name) != cluster->name) opened.name = cluster->name;
   opened.compiled = compile(opened.catalog, options);

@@ -1,4 +1,4 @@
-// A cluster as the workflow works on it: specs loaded, validated, compiled and proved.
+// A cluster as the workflow uses it: specs loaded, validated, compiled and proved.
 //
 // Promises: all errors and warnings about the specs are in `diagnostics`, in the order in which they were
 // found. If there are errors, only `diagnostics` and `catalog.sources` are meaningful. Refuses: an
@@ -20,8 +20,8 @@ namespace lockstep {
 struct ClusterSource {
   std::vector<std::string> specs{"."};  // folders and files
   bool twin = false;
-  std::string link_rate{};                    // of the twin's fastest link; empty: as `twin up` was told
-  bool renumber = false;                      // forget the numbers that were given out (numbers.hpp)
+  std::string link_rate{};                    // of the twin's fastest link; empty: as `twin up` was given
+  bool renumber = false;                      // discard the allocated numbers (numbers.hpp)
   std::size_t max_entries = kEntriesDefault;  // of all devices together
   std::optional<Date> today{};                // none: the clock's
 };
@@ -35,15 +35,15 @@ struct OpenedCluster {
   Compiled compiled;
   std::map<std::string, std::string> maintenance;  // by device (maintenance.hpp)
   Diagnostics diagnostics;
-  Diagnostics without_effect;  // what is written and not acted on: for `validate` to tell
+  Diagnostics without_effect;  // settings in the specs without any effect; reported by `validate`
   bool twin = false;
   std::uint64_t link_rate = 0;  // of the twin's fastest link, bit/s
 
-  // Of a real cluster; empty: it has none yet.
+  // Of a real cluster; empty: not assigned yet.
   std::string uuid() const { return lock.cluster ? lock.cluster->uuid : ""; }
   bool valid() const { return !has_errors(diagnostics); }
   std::string title() const { return twin ? name + " (twin on this machine)" : name; }
-  // What its store is of, wherever the folder of specs is: a twin's is not the cluster's.
+  // The name of the cluster in its store, independent of the folder of specs: a twin's is not the cluster's.
   std::string state_name() const { return twin ? name + " (twin)" : name; }
 };
 
@@ -52,19 +52,19 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source);
 // Refused: specs that name no device.
 Result<Done> has_devices(const OpenedCluster& cluster);
 
-// What all clusters' state is below: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root and
+// The directory above all clusters' state: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root and
 // $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others.
 std::string state_top();
-// The same whatever LOCKSTEP_STATE_DIR says.
+// The same, ignoring LOCKSTEP_STATE_DIR.
 std::string usual_state_top();
-// Where the store of the cluster (or of its twin) is now: below state_top(), by its name and UUID where it
+// The current directory of the cluster's (or its twin's) store: below state_top(), by its name and UUID if it
 // has one and its state was moved there (identity.hpp), else by the folder's id.
 std::string state_directory(const OpenedCluster& cluster);
 std::string state_directory(const std::string& id, bool twin);
-// Where it is of a cluster that has a UUID.
+// The directory for a cluster with a UUID.
 std::string identity_directory(const OpenedCluster& cluster);
 
-// Today, UTC: what overrides and maintenance end against.
+// Today, UTC: decides which overrides and maintenance entries have ended.
 Date today();
 
 }  // namespace lockstep

@@ -18,7 +18,7 @@ bool is_maintained(const OpenedCluster& cluster, const OwedChange& owed) {
 
 Result<std::vector<OwedChange>> open_changes(Store& store) {
   TRY(std::vector<OwedChange> open, store.history().owed());
-  // One of a process that is gone is settled by whoever changes the cluster next.
+  // A change of a process that is gone is settled by the next one that changes the cluster.
   if (!store.leadership().holder()) return open;
   TRY(const std::vector<InFlight> in_flight, store.history().in_flight());
   for (const InFlight& one : in_flight) {

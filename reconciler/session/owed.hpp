@@ -1,7 +1,7 @@
-// Changes of earlier runs that were interrupted, or that are not validated yet: settled, and taken on.
+// Changes of earlier runs that were interrupted or are not validated yet: settles them, and takes them over.
 //
-// Promises: a change that a run does not take on stays owed, with the reason; a change that another process
-// is about to measure is distinguished from one that no process will.
+// Promises: a change that a run does not take over stays not validated, with the reason; a change that
+// another process is about to measure is distinguished from one that no process will.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace lockstep {
 // Sorted, each once.
 std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets);
 
-// Changes that may still disturb what they wrote: those that no benchmark has judged, and those that another
-// process makes now. minCapacity counts them.
+// Changes that may still disturb what they wrote: those not validated yet, and those that another process
+// makes now. minCapacity counts them.
 Result<std::vector<OwedChange>> open_changes(Store& store);
 
 // Ends the changes of interrupted runs and returns them. Their open tickets count as failed: the next
@@ -27,34 +27,34 @@ struct OwedChoice {
   bool measures = true;           // this run has a gate
   std::vector<std::string> only;  // devices that this run may write; empty: all
 };
-// Nothing of it can be measured now: all devices that it wrote to are in maintenance.
+// Whether nothing of it can be measured now: all devices that it wrote to are in maintenance.
 bool is_maintained(const OpenedCluster& cluster, const OwedChange& owed);
-// What this run does about an owed change.
+// What this run does about a change that is not validated yet.
 struct OwedDecision {
   enum class Fate : std::uint8_t {
     taken,           // this run's gate validates it
-    no_suite,        // stays owed: the specs have no suite that could validate it
-    in_maintenance,  // stays owed: nothing measures its devices meanwhile
-    other_devices,   // stays owed: this run is for other devices
-    not_measuring,   // stays owed: this run does not measure
+    no_suite,        // stays as it is: the specs have no suite that could validate it
+    in_maintenance,  // stays as it is: nothing measures its devices meanwhile
+    other_devices,   // stays as it is: this run is for other devices
+    not_measuring,   // stays as it is: this run does not measure
   };
   OwedChange owed;
   Fate fate = Fate::taken;
-  bool measured = false;  // some gate measured after it, and could not tell
-  // It stays owed although somebody could measure it: no run ends well with that.
+  bool measured = false;  // some gate measured after it, and could not judge it
+  // It is not validated although it could be measured: no run that leaves such a change is successful.
   bool is_left() const { return fate == Fate::no_suite || fate == Fate::other_devices; }
 };
 Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Store& store,
                                             const OwedChoice& choice);
 
-// What no benchmark has judged. `under_way`: of the process that changes the cluster now, which will measure
-// it. `left`: with what an apply of the same choice would do about it.
+// Changes that are not validated yet. `under_way`: of the process that changes the cluster now, which will
+// measure them. `left`: with what an apply of the same choice would do about them.
 struct Unjudged {
-  std::string writer;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"; empty: nobody
+  std::string writer;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"; empty: none
   std::vector<OwedChange> under_way;
   std::vector<OwedDecision> left;
-  bool to_judge() const;     // an apply measures some of it
-  bool leaves_owed() const;  // and leaves some of it as it is
+  bool to_judge() const;     // an apply measures some of them
+  bool leaves_owed() const;  // and leaves some of them as they are
 };
 Result<Unjudged> unjudged(const OpenedCluster& cluster, Store& store, const OwedChoice& choice);
 

@@ -17,7 +17,7 @@ namespace {
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
 constexpr const char* kFileDigest = "fileDigest";
-constexpr const char* kSignature = ".sig";  // as ssh-keygen calls it
+constexpr const char* kSignature = ".sig";  // as ssh-keygen names it
 
 Result<Done> write_named(const std::string& file, const std::string& text) {
   const auto done = replace_file(file, text, {.write_through = true});
@@ -49,8 +49,8 @@ nlohmann::json document_of(const PlanFile& file) {
   return document;
 }
 
-// Nothing: it is not of the form that lockstep writes. By reference throughout: a copy of a value calls
-// itself for each level, and how deep it is its writer chooses.
+// Nothing: it is not in the form that lockstep writes. By reference throughout: copying a value is recursive,
+// and its writer chooses the depth.
 std::optional<PlanAim> read_aim(const nlohmann::json& document) {
   const nlohmann::json none;
   const auto field = [&none](const nlohmann::json& in, const char* name) -> const nlohmann::json& {
@@ -103,7 +103,7 @@ Result<PlanFile> read_plan_file(const std::string& file, const std::string& allo
   Result<Plan> plan = plan_from_json(document);
   if (!plan) return wrap(file, std::move(plan.error()));
   PlanFile out{*aim, *std::move(plan), approved_by};
-  // Of what is there and has no place in a plan nothing was read: it makes the document another one, too.
+  // Content without a place in a plan was not read: it makes the document differ, too.
   if (document_of(out) != document)
     return Error{
         ErrorKind::invalid_spec,

@@ -1,13 +1,12 @@
-// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It approves steps, and names what it
-// was made from and for (its aim), so that the plan can be made anew: only steps that the specs give now are
+// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It approves steps, and records what it
+// was made from and for (its aim), so that the plan can be made again: only steps that the specs give now are
 // run (reconciler/engine/earlier_plan.hpp).
 //
-// Promises: written whole or not at all; a file that was edited or cut anywhere is refused, by a digest of
-// all that it says. The digest has no key and is no protection from whoever forges a whole file: making the
-// plan anew is, for the steps. For the aim nothing is but the caller, who shows it: a forged file can name
-// other specs, as a forged command line can. Whoever must know who wrote a file has it signed: FILE.sig
-// (plan_signature.hpp).
-// Refuses: what is no plan file; specs that no path names (standard input).
+// Promises: written whole or not at all; a file that was edited or truncated anywhere is refused, by a digest
+// of its whole content. The digest has no key and does not protect from a completely forged file: for the
+// steps, making the plan again does. Nothing protects the aim except the caller, who shows it: a forged file
+// can name other specs, as a forged command line can. Signing proves who wrote a file: FILE.sig
+// (plan_signature.hpp). Refuses: files that are no plan files; specs without a path (standard input).
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@
 
 namespace lockstep {
 
-// All that shapes a plan beside the specs' text and the devices.
+// Everything that shapes a plan besides the specs' text and the devices.
 struct PlanAim {
   ClusterSource source;
   std::string only{};     // devices, a hostlist; empty: all
@@ -28,18 +27,18 @@ struct PlanAim {
 struct PlanFile {
   PlanAim aim;
   Plan plan;
-  std::string approved_by{};  // who signed it; empty: nobody looked
+  std::string approved_by{};  // who signed it; empty: the signature was not checked
 };
 
 // One argument that ends in .json: specs are YAML.
 bool is_plan_file(const std::vector<std::string>& arguments);
-// `allowed_signers` not empty: refused unless one of them signed the bytes that are read.
+// If `allowed_signers` is not empty, refuses the file unless one of them signed the bytes that are read.
 Result<PlanFile> read_plan_file(const std::string& file, const std::string& allowed_signers = "");
-// `key` not empty: signed by it.
+// If `key` is not empty, signs the file with it.
 Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan,
                              const std::string& key = "");
 
-// The plan with origins whose files have absolute names: as plan files have them, wherever they are read.
+// The plan with absolute file names in its origins, as in plan files, which may be read from anywhere.
 Plan with_whole_file_names(Plan plan);
 
 }  // namespace lockstep

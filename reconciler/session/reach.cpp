@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "reconciler/engine/causes.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -15,7 +17,7 @@ bool is_chosen(std::size_t device, const std::vector<std::size_t>& only) {
   return only.empty() || std::find(only.begin(), only.end(), device) != only.end();
 }
 
-// Into the group of that reason.
+// Adds it to the group of its reason.
 template <class Group>
 void add_device(std::vector<Group>& all, const std::string& why, const std::string& device) {
   auto known = std::find_if(all.begin(), all.end(), [&why](const Group& one) { return one.why == why; });
@@ -31,7 +33,7 @@ std::vector<NotObserved> grouped(const Fleet& fleet, const std::vector<DeviceSta
     const bool excused = i < fleet.size() && !fleet[i].maintenance.empty();
     if (excused || !is_chosen(i, only) || !lacks(states[i])) continue;
     std::string why = states[i].why_incomplete();
-    if (why.empty()) why = states[i].reachable ? "some of it was not read" : "nothing here reaches it";
+    if (why.empty()) why = states[i].reachable ? "a part was not observed" : "unreachable from this machine";
     add_device(all, why, states[i].device);
   }
   return all;
@@ -83,6 +85,7 @@ DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states
     move_behind(all.items, std::move(one.items));
     move_behind(all.unobserved, std::move(one.unobserved));
   }
+  all.problems = problems_of(all, fleet.wiring());
   return all;
 }
 

@@ -16,8 +16,8 @@ struct NotObserved {
   std::string why;
   std::vector<std::string> devices;
 };
-// Of the chosen devices; of all if none is chosen. Ordered by the first device of each reason. Of a device in
-// maintenance nobody expects it.
+// For the chosen devices; for all if none is chosen. Ordered by the first device of each reason. Devices in
+// maintenance are not listed.
 std::vector<NotObserved> not_observed(const Fleet& fleet, const std::vector<DeviceState>& states,
                                       const std::vector<std::size_t>& only);
 
@@ -32,10 +32,10 @@ struct InMaintenance {
 };
 std::vector<InMaintenance> in_maintenance(const Fleet& fleet, const std::vector<std::size_t>& only);
 
-// What can't be begun where no device is reached at all, such as a watch or a benchmark.
+// An error if no device is reachable at all, so that a watch or a benchmark can't start.
 Result<Done> reaches_any(const Fleet& fleet);
 
-// The report of the chosen devices; of all, where none is chosen.
+// The report of the chosen devices; of all, if none is chosen.
 DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states,
                       const std::vector<std::size_t>& only, const Origins& origins, const Sources& sources,
                       const ReportChoice& choice);

@@ -16,7 +16,7 @@ bool was_carried(const RunFigure& figure) {
   return figure.trouble != bench::Trouble::path && figure.trouble != bench::Trouble::wrong;
 }
 
-// As the gate has it: the more the better, 0 of what was not carried.
+// As in the gate: higher is better, 0 if nothing got through.
 GateFigure gate_figure(const RunFigure& figure, Statistic statistic) {
   GateFigure out;
   out.noise = figure.seen.noise;
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return number;
 }
 
-// What a gate found after its change: of each pair the last figure, wave by wave; after an undo what was
+// The findings of a gate after its change: the last figure of each pair, wave by wave; after a rollback those
 // measured again.
 Result<std::optional<MeasuredRun>> gate_of(const Runs& runs, std::uint64_t change) {
   TRY(const std::vector<RunHead> all, runs.of_change(change));
@@ -77,7 +77,8 @@ Result<std::optional<MeasuredRun>> gate_of(const Runs& runs, std::uint64_t chang
   return out;
 }
 
-// By what a person judges the metric, and the SLOs do. Of min and max over pairs, each pair has its median.
+// The statistics that users and the SLOs judge the metric by. For min and max over pairs, each pair has its
+// median.
 std::vector<Statistic> statistics_of(const Catalog& catalog, const RunFigure& figure) {
   std::vector<Statistic> out{Statistic::median};
   for (const ValidationSuite& suite : catalog.validation_suites)
@@ -90,7 +91,7 @@ std::vector<Statistic> statistics_of(const Catalog& catalog, const RunFigure& fi
   return out;
 }
 
-// In the same lockstep, and each device in the same boot under the same drivers.
+// Whether lockstep is the same, and each device is in the same boot with the same drivers.
 bool is_on(const RunGround& ground, const MeasuredRun& run) {
   return !ground.version.empty() && run.head.version == ground.version &&
          std::ranges::all_of(run.devices, [&ground](const RunDevice& one) {

@@ -33,7 +33,7 @@ RunFigure figure_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, 
   return out;
 }
 
-// "gpu1" of "gpu1:rail0".
+// "gpu1" in "gpu1:rail0".
 std::string device_of(const std::string& endpoint) { return endpoint.substr(0, endpoint.find(':')); }
 
 void add_crossed(const bench::Measurement& one, std::set<std::string>& devices) {
@@ -78,7 +78,7 @@ RunPurpose purpose_of(GateQuestion::When when) {
 void learn_devices(const Fleet& fleet, const std::vector<DeviceState>& states, RunDevices& known) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const DeviceState& state = states[i];
-    if (!state.reachable && state.errors.empty()) continue;  // not asked
+    if (!state.reachable && state.errors.empty()) continue;  // not observed
     known[state.device] = {state.device, state.reachable ? state.observation.boot_id : "",
                            drivers_of(fleet, i)};
   }
@@ -113,7 +113,7 @@ MeasuredRun run_of(const std::vector<SuiteOutcome>& outcomes, const std::vector<
 Result<Done> GateRecorder::try_record(RunPurpose purpose, MeasuredRun run, const FileLock& turn) const {
   if (!newest_) return newest_.error();
   TRY(const std::unique_ptr<Store> store, open_store(directory_, options_));
-  // Who leads begins changes, and nobody else does meanwhile: this one's, and what takes some of it back.
+  // Only the leader begins changes meanwhile: this run's, and those that roll some of it back.
   TRY(const std::vector<ChangeRecord> changes, store->history().changes());
   run.head.purpose = purpose;
   run.head.change = judged_;

@@ -1,8 +1,9 @@
-// What was measured, as the store keeps it (store/runs.hpp): figures, and what they were taken under.
+// What was measured, as the store keeps it (store/runs.hpp): figures, and the conditions of the measurement.
 //
-// Promises: a figure has all that an SLO can ask of its measurement; the devices of a run are those at which
-// traffic ended and those that it may have crossed, each with the boot in which this session last observed
-// it, or with none. A gate's measurement is recorded by the thread that took it, on a connection of its own.
+// Promises: a figure has everything that an SLO can need from its measurement; the devices of a run are those
+// at which traffic ended and those that it may have crossed, each with the boot in which this session last
+// observed it, or with none. A gate's measurement is recorded by the thread that took it, on a connection of
+// its own.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ namespace lockstep {
 
 using RunDevices = std::map<std::string, RunDevice>;  // by name
 
-// What was observed replaces what was known; devices that were not asked stay.
+// What was observed replaces what was known; devices that were not observed stay.
 void learn_devices(const Fleet& fleet, const std::vector<DeviceState>& states, RunDevices& known);
 
 struct MeasuredUnder {
@@ -29,14 +30,14 @@ struct MeasuredUnder {
   std::string version;
   RunDevices devices;
 };
-// A bench's; `controls`: of a gate, what was measured beside.
+// For a bench; `controls`: for a gate, the control measurements.
 MeasuredRun run_of(const std::vector<SuiteOutcome>& outcomes, const std::vector<SuiteOutcome>& controls,
                    const MeasuredUnder& context);
 
-// Of one change's gate. For any thread.
+// Records the measurements of one change's gate. May be called on any thread.
 class GateRecorder {
  public:
-  // `judged`: the newest change that owes a verdict where the plan has nothing to do; 0: the first change
+  // `judged`: the newest change that is not validated yet, if the plan has nothing to do; 0: the first change
   // that begins after `newest`.
   GateRecorder(std::string directory, StoreOptions options, MeasuredUnder context,
                Result<std::uint64_t> newest, std::uint64_t judged)
@@ -47,7 +48,7 @@ class GateRecorder {
         judged_(judged) {}
   void record(const GateQuestion& question, const std::vector<SuiteOutcome>& outcomes,
               const std::vector<SuiteOutcome>& beside, const FileLock& turn);
-  // "what was measured before the change is not recorded: ..."; empty: all is.
+  // "what was measured before the change is not recorded: ..."; empty: everything is recorded.
   std::vector<std::string> notes() const;
 
  private:

@@ -38,7 +38,7 @@ void SnapshotBoard::change(std::optional<ChangeUnderWay> change) {
   publish_soon();
 }
 
-// At the end of the turn: however much changes in it, readers see one step.
+// Publishes at the end of the turn: however much changes in it, readers see one step.
 void SnapshotBoard::publish_soon() {
   if (!std::exchange(publishes_, true)) executor_.defer(callbacks_.bind([this] { publish(); }));
 }

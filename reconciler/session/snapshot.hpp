@@ -1,10 +1,10 @@
-// Snapshot: what a reader wants to know of a watched cluster, as it was after one turn of the engine's loop;
-// and the board on which the newest hangs.
+// Snapshot: the state of a watched cluster for readers, as of one turn of the engine's loop; SnapshotBoard
+// publishes the newest one.
 //
-// Promises: a snapshot never changes, and lives as long as somebody holds it; read() may be called on any
-// thread while the board lives, and waits for nobody who waits for a device; `generation` rises with each.
-// All that one turn of the loop changed appears together. The board is made, written and ended by the
-// engine's thread.
+// Promises: a snapshot never changes, and lives as long as it is referenced; read() may be called on any
+// thread while the board lives, and never waits for a device; `generation` increases with each snapshot.
+// Everything that one turn of the loop changed appears together. The board is created, written and destroyed
+// on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@
 
 namespace lockstep {
 
-// One device, as it was when it was observed last.
+// One device, as of its last observation.
 struct DeviceStatus {
   std::string device;
   WallTime observed{};
   bool reachable = false;
-  std::string why_incomplete;   // empty where it is complete, or nobody gave a reason
+  std::string why_incomplete;   // empty if it is complete, or if there is no reason
   std::size_t differences = 0;  // of configuration and effects
   std::string maintenance{};    // "until 2026-12-01: optics"; empty: it is in service
   bool complete = false;
@@ -42,12 +42,12 @@ struct ChangeUnderWay {
 struct Snapshot {
   std::uint64_t generation = 0;
   std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed, as yet
-                                                             // or because nothing here reaches it
+                                                             // or because it is unreachable from this machine
   std::optional<ChangeUnderWay> change;
   std::deque<std::shared_ptr<const WatchEvent>> events;  // the newest kEventsKept, oldest first
 };
 
-// As many as a page shows.
+// As many as one page shows.
 inline constexpr std::size_t kEventsKept = 100;
 
 class SnapshotBoard {
@@ -58,7 +58,7 @@ class SnapshotBoard {
 
   std::shared_ptr<const Snapshot> read() const;
 
-  // Of the engine's thread.
+  // Called on the engine's thread.
   void observed(std::size_t device, const DeviceState& state, const std::string& maintenance = {});
   void happened(const WatchEvent& event);
   void change(std::optional<ChangeUnderWay> change);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A choice: a person sees within two seconds what an edit means, and a look costs a stat(2) for each file.
+// A choice: users see the result of an edit within two seconds, and a check costs a stat(2) for each file.
 constexpr std::chrono::seconds kLook{1};
 
 std::string seen_of(const std::string& file) {
@@ -24,7 +24,7 @@ std::string seen_of(const std::string& file) {
                      at.st_mtim.tv_nsec, at.st_ctim.tv_sec, at.st_ctim.tv_nsec);
 }
 
-// As load() goes through it; inventories that specs name are there, too.
+// Walks it like load(); inventories that specs name are included, too.
 void add_folder(const std::string& folder, std::vector<std::string>& files) {
   std::error_code failed;
   fs::recursive_directory_iterator at(folder, failed);

@@ -1,10 +1,10 @@
-// SpecsFollower: notices that files of specs were edited, while something else runs.
+// SpecsFollower: detects edits of spec files while something else runs.
 //
-// Promises: level-triggered: it compares names, sizes and times of what is there now with what was there when
-// the specs were loaded, so that no edit is lost, however it is made (in place, by rename, by a checkout, on
-// a file system without events). `changed` is called once two looks in a row have found the same, other than
-// what was loaded: an edit under way is not read. Where it answers false it is asked again at the next look.
-// Single-threaded over the executor.
+// Promises: level-triggered: it compares names, sizes and times of the current files with those at the time
+// when the specs were loaded, so that no edit is lost, however it is made (in place, by rename, by a
+// checkout, on a file system without events). `changed` is called once two checks in a row found the same
+// state and that differs from what was loaded: an edit in progress is not read. If it returns false, it is
+// called again at the next check. Single-threaded over the executor.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@
 
 namespace lockstep {
 
-// What is in the folders and files that load() is given, of the numbers beside them, and of `files`: not the
-// content. Take it before they are loaded.
+// The state of the folders and files that load() is given, of the number files beside them, and of `files`:
+// not the content. Call it before they are loaded.
 std::string specs_seen(const std::vector<std::string>& paths, std::vector<std::string> files = {});
 
 class SpecsFollower {
  public:
-  // `files`: that load() has read besides, as inventories. Only loaded specs tell which these are: those that
-  // `seen` lacks are told as changed, once. `seen`: specs_seen() of what was loaded. `changed` gets it of
-  // what is there now.
+  // `files`: other files that load() has read, such as inventories. They are known only from loaded specs:
+  // those missing in `seen` are reported as changed, once. `seen`: specs_seen() of what was loaded. `changed`
+  // receives the current state.
   SpecsFollower(Executor& executor, std::vector<std::string> paths, std::vector<std::string> files,
                 std::string seen, std::function<bool(const std::string& seen)> changed);
   ~SpecsFollower();

@@ -3,7 +3,7 @@
 namespace lockstep {
 
 Result<StoredState> stored_state(const std::string& directory) {
-  constexpr std::size_t kShown = 10;  // a choice: of changes, a screen's half
+  constexpr std::size_t kShown = 10;  // a choice: changes that fill half a screen
   StoredState out;
   TRY(out.file, describe(directory));
   TRY(const std::unique_ptr<Store> store, open_store(directory));

@@ -1,6 +1,6 @@
-// StoredState: what a cluster's state directory holds, for people.
+// StoredState: the content of a cluster's state directory, for users.
 //
-// Promises: reads only, needs no lock, and makes nothing: a directory that is not there holds nothing.
+// Promises: read-only, needs no lock, and creates no file: a directory that does not exist holds nothing.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
-// Subjects: the names by which a gate's measurements are compared, owed and blamed.
+// Subjects: the names by which a gate's measurements are compared, recorded as not validated, and blamed.
 //
-// Promises: "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0" is what one SLO says of one measurement, and
-// is read back as it was written. An SLO against a baseline has a name of its own ("min of baseline"): no
-// two SLOs of one benchmark have the same (validation_suite.cpp). Refuses nothing: what is no such text, or
-// names what the specs have no more, is the subject of no measurement.
+// Promises: "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0" names the result of one SLO for one
+// measurement, and is parsed back as it was written. An SLO against a baseline has a name of its own ("min of
+// baseline"): no two SLOs of one benchmark have the same name (validation_suite.cpp). Refuses nothing: text
+// in another form, or that names what is no longer in the specs, is the subject of no measurement.
 #pragma once
 
 #include <map>
@@ -27,13 +27,13 @@ struct Subject {
 };
 std::optional<Subject> parse_subject(std::string_view text);
 
-// Where the traffic of subjects goes. For one thread.
+// The paths of the traffic of subjects. For one thread.
 class SubjectPaths {
  public:
   // `input` must outlive it.
   explicit SubjectPaths(const MeasureInput& input) : input_(input) {}
-  // Whether it may cross what was changed; of a group whenever anything was. False of one that is not
-  // measured any more.
+  // Whether its traffic may cross what was changed; for a group whenever anything was changed. False for a
+  // subject that is no longer measured.
   bool cross(const std::string& subject, const BlastRadius& changed);
 
  private:

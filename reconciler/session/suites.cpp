@@ -24,7 +24,7 @@ OnFail on_violation(const ValidationSuite& suite) {
   return OnFail::rollback;
 }
 
-// In figures that don't depend on the bound: before and after are compared whatever it is.
+// In figures that don't depend on the bound: before and after are compared whatever the bound is.
 GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string subject) {
   const bench::Ruling ruling = bench::rule(slo, one);
   GateFigure out;
@@ -49,7 +49,7 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   return out;
 }
 
-// In which of the suites some was measured once more.
+// Counts the round in the suites of which some measurement was repeated.
 void count_round(std::vector<SuiteOutcome>& first, const std::vector<SuiteOutcome>& again) {
   for (std::size_t i = 0; i < std::min(first.size(), again.size()); ++i)
     if (measurements_in({&again[i], 1}) > 0) ++first[i].rounds_after;
@@ -62,14 +62,14 @@ std::vector<NamedPair> named_by(const std::set<std::string>& subjects) {
   return out;
 }
 
-// Of each fabric, what none of its suites could ever measure. A fabric without any suite has no gate.
+// For each fabric, what none of its suites can ever measure. A fabric without any suite has no gate.
 std::vector<std::string> without_benchmark(const std::vector<SuiteOutcome>& outcomes) {
   std::map<std::string, std::vector<const SuiteOutcome*>> by_fabric;
   for (const SuiteOutcome& suite : outcomes)
     if (suite.gate.judges) by_fabric[*suite.suite->fabric].push_back(&suite);
   std::vector<std::string> out;
   for (const auto& [fabric, suites] : by_fabric) {
-    std::map<std::string, std::size_t> missed_by;  // by link: so many suites
+    std::map<std::string, std::size_t> missed_by;  // by link: number of suites
     std::string names;
     for (const SuiteOutcome* one : suites) {
       for (const std::string& link : one->gate.by_design) ++missed_by[link];
@@ -92,7 +92,9 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   else
     input.unreachable = [&cluster](DeviceIndex device) {
       const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
-      return set.connect.value.local.value ? std::string{} : kWhyUnreached;
+      return set.connect.value.local.value
+                 ? std::string{}
+                 : "benchmarks run only on this machine (`connect: {local: true}`) or in a twin (--twin)";
     };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
     if (auto baseline = stored_baseline(blobs, suite.metadata.name.value); baseline && *baseline)
@@ -126,7 +128,7 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
 
 Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
                                  const std::function<void(const Error& taken)>& waiting) {
-  // flock(2) has no wait that a deadline or a stop could end.
+  // flock(2) has no wait that a deadline or a stop could interrupt.
   constexpr std::chrono::milliseconds kPollPause{100};
   for (std::optional<Error> taken;;) {
     if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, "asked to stop"};
@@ -170,7 +172,7 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
                            .in_maintenance = in_maintenance(),
                            .also = named_by(question.also),
                            .pending_until = question.pending_until};
-  if (!question.only.empty())  // of a benchmark with rings all of them
+  if (!question.only.empty())  // of a benchmark with rings, all of them
     choice.among = [only = named_by(question.only)](const std::string& benchmark, const std::string& from,
                                                     const std::string& to) {
       return std::ranges::any_of(only, [&](const NamedPair& one) {

@@ -31,33 +31,33 @@ struct MeasureHooks {
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
-// What a gate compares: a figure for each SLO over each pair, the more the better, whatever the bound.
+// What a gate compares: a figure for each SLO over each pair; higher is better for every bound.
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 
-// Waits for whoever measures the cluster of this state directory now: two at once would take the traffic of
-// the other for the fabric's fault.
+// Waits until no other process measures the cluster of this state directory: each of two measurements would
+// take the other's traffic for a fault of the fabric.
 Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
                                  const std::function<void(const Error& taken)>& waiting);
 
-// What a gate may take: what the suites' budgets allow, and as much again for controls, for pairs that fail
-// late, and to wait for its turn.
+// The time limit of a gate: what the suites' budgets allow, and as much again for controls, for pairs that
+// fail late, and to wait for its turn.
 std::chrono::milliseconds time_to_measure(const Catalog& catalog);
 
-// The harshest of what the suites say should follow a violation.
+// The strictest of the suites' settings for a violation.
 OnFail on_violation(const Catalog& catalog);
 
-// TcpPlan::flows of a cluster's gates: the same all day. With new ones in each measurement a pair whose flow
-// took the broken one of several equal links would take a good one in the round that confirms it, and the
-// change would pass; and one that took a good one before would be held against the change, by an earlier
-// run's figures as well. From day to day others are tried.
+// TcpPlan::flows of a cluster's gates: the same all day. With new flows in each measurement, a pair whose
+// flow took the broken one of several equal links would take a good one in the confirming round, and the
+// change would pass; and a flow that took a good link before would count against the change, through an
+// earlier run's figures as well. Another day uses other flows.
 std::uint64_t flows_of_today(const OpenedCluster& cluster);
 
-// Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
-// Measuring is a worker thread's: the baselines are in `input`, read by the thread that makes the gate,
+// Must outlive the executor that it is used on: a measurement that exceeded its time ends after its answer.
+// Measures on a worker thread: the baselines are in `input`, read by the thread that creates the gate,
 // because a store is for one thread.
 class SuiteGate final : public Measurer {
  public:
-  // Told of each measure() that came to an end, by the thread that measured, while it has the turn to.
+  // Called for each measure() that completed, on the measuring thread, while it holds the turn to measure.
   using Taken = std::function<void(const GateQuestion& question, const std::vector<SuiteOutcome>& outcomes,
                                    const std::vector<SuiteOutcome>& beside, const FileLock& turn)>;
   // `directory`: where the cluster's state is.
@@ -71,7 +71,7 @@ class SuiteGate final : public Measurer {
         flows_(flows_of_today(cluster)) {}
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
   bool crosses(const std::string& subject, const BlastRadius& changed) const override;
-  // Of each measure() after a change or its undo that came to an end, in order.
+  // The outcomes of each completed measure() after a change or its rollback, in order.
   std::vector<std::vector<SuiteOutcome>> gates() const;
 
  private:
@@ -84,7 +84,7 @@ class SuiteGate final : public Measurer {
   MeasureHooks hooks_;
   Taken taken_;
   const std::uint64_t flows_;
-  mutable SubjectPaths paths_{input_};  // the engine's thread's
+  mutable SubjectPaths paths_{input_};  // used on the engine's thread only
   mutable std::mutex mutex_;
   std::vector<std::vector<SuiteOutcome>> gates_;
   std::optional<std::set<DeviceIndex>> ran_jobs_;  // when it first measured

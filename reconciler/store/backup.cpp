@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kOwnerOnly = 0600;  // what devices hold is nobody else's matter
+constexpr mode_t kOwnerOnly = 0600;  // device data must not be readable by others
 
 Error wrong(const std::string& file, const std::string& what) {
   return Error{ErrorKind::refused, file + ": " + what};
@@ -34,7 +34,7 @@ Result<bool> exists(const std::string& file) {
   return file_error(file, errno);
 }
 
-// A file that was copied from a database with a write-ahead log becomes one without.
+// Converts a copy of a database with a write-ahead log into one without.
 Result<Done> close_log(const std::string& path) {
   TRY(const Database copy, Database::open(path, Database::Use::write));
   TRY(const std::string mode, copy.text("PRAGMA journal_mode=DELETE"));
@@ -43,7 +43,7 @@ Result<Done> close_log(const std::string& path) {
   return damage.empty() ? Result<Done>(Done{}) : wrong(path, "the copy is damaged: " + damage);
 }
 
-// Into a file that is empty, or not there.
+// Copies into a file that is empty or missing.
 Result<Done> copy_to(const Database& from, const std::string& path) {
   {
     TRY(const Database to, Database::open(path, Database::Use::write));
@@ -68,7 +68,7 @@ nlohmann::json to_json(const Backup& backup) {
           {"epoch", backup.epoch}};
 }
 
-// None: there is none, or not one that can be read.
+// None: there is none, or it can't be read.
 std::optional<Backup> last_backup(const std::string& directory) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;  // a path and four numbers
   const nlohmann::json json =
@@ -85,7 +85,8 @@ std::optional<Backup> last_backup(const std::string& directory) {
   return Backup{word("file"), word("at"), count("bytes"), count("changes"), count("epoch"), {}};
 }
 
-// A name of ours must not become a backup, and a backup is of no use on the disk that is lost.
+// Refuses a target in the state directory: a backup must not take a name of ours, and is useless on a lost
+// disk.
 Result<Done> is_elsewhere(const std::string& directory, const std::string& file) {
   std::error_code why;
   const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : fs::path(".");
@@ -93,7 +94,7 @@ Result<Done> is_elsewhere(const std::string& directory, const std::string& file)
   return wrong(file, "is in the state directory itself; a backup belongs on another disk");
 }
 
-// What a backup holds is checked before anything is touched.
+// Checks the content of a backup before anything is touched.
 Result<Done> check_backup(const Database& backup, const std::string& cluster) {
   TRY(const std::string damage, backup.damage());
   if (!damage.empty()) return wrong(backup.file(), "is damaged: " + damage + "; take another backup");
@@ -129,7 +130,7 @@ class Restoring {
     TRY(kept_, was_there ? name_for_old() : Result<std::string>(std::string()));
     TRY(const bool sound, was_there ? live_is_sound() : Result<bool>(false));
     TRY(const std::uint64_t of_backup, last_epoch(backup_));
-    // The file of the last backup knows an epoch even where the store is damaged.
+    // The record of the last backup has an epoch even if the store is damaged.
     const std::optional<Backup> noted = last_backup(directory_);
     epoch_ = std::max({live_epoch_, of_backup, noted ? noted->epoch : 0}) + kEpochGap;
     TRY_DONE(sound ? replace_content() : replace_whole(was_there));
@@ -138,7 +139,7 @@ class Restoring {
   }
 
  private:
-  // False: damaged. An error: neither can be said, or a newer lockstep wrote it.
+  // False: damaged. An error: that could not be determined, or a newer lockstep wrote it.
   Result<bool> live_is_sound() {
     TRY(const Database live, Database::open(live_, Database::Use::read));
     TRY(const std::string damage, live.damage());
@@ -160,7 +161,7 @@ class Restoring {
     }
   }
 
-  // The backup as it will be used: of this layout, and with an epoch above all that are known.
+  // The backup as it will be used: with this layout, and an epoch above all that are known.
   Result<Done> prepare(const std::string& path) const {
     TRY_DONE(copy_to(backup_, path));
     TRY(const Database fresh, Database::open(path, Database::Use::write));
@@ -177,11 +178,11 @@ class Restoring {
       TRY_DONE(copy_whole(live, kept_));
     }
     const std::string prepared = directory_ + "/restoring.sqlite";
-    TRY_DONE(remove(prepared));  // of a restore that was killed
+    TRY_DONE(remove(prepared));  // left by a restore that was killed
     Result<Done> done = prepare(prepared);
     if (done) done = take_content_of(prepared);
     TRY_DONE(remove(prepared));
-    if (!done) TRY_DONE(remove(kept_));  // it is where it was
+    if (!done) TRY_DONE(remove(kept_));  // the store is unchanged
     return done;
   }
 
@@ -192,9 +193,9 @@ class Restoring {
     return copy_database(from, live);
   }
 
-  // The log of a damaged file goes before it: SQLite would take it for the new file's.
+  // The log of a damaged file is removed first: SQLite would take it for the new file's.
   Result<Done> replace_whole(bool was_there) const {
-    // What is replaced keeps its mode.
+    // The replaced file is kept with its mode, so that is restricted first.
     if (was_there && ::chmod(live_.c_str(), kOwnerOnly) != 0) return file_error(live_, errno);
     return replace_file_by(live_, [&](const std::string& beside) -> Result<Done> {
       TRY_DONE(prepare(beside));

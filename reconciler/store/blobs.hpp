@@ -1,7 +1,7 @@
 // Blobs: JSON documents by key: accepted baselines, the accepted set of devices, the last intents.
 //
-// Promises: what keep() wrote lasts when it returns, whole, and replaces what the key had. Refuses (denied)
-// writes without leadership, and (refused) to read what is there and is no JSON.
+// Promises: when keep() returns, the document is stored durably and whole, and replaces the previous one of
+// its key. Refuses (denied) writes without leadership, and (refused) reading a document that is no JSON.
 #pragma once
 
 #include <cstdint>

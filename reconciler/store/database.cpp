@@ -27,7 +27,7 @@ ErrorKind kind_of(int code) {
   }
 }
 
-// What a person can do about it.
+// What the user can do about it.
 const char* advice_for(int code) {
   switch (code) {
     case SQLITE_BUSY:
@@ -57,9 +57,8 @@ Error failure_of(const std::string& file, const std::string& doing, sqlite3* con
   if (connection == nullptr) return Error{ErrorKind::refused, file + ": " + doing + ": out of memory"};
   int code = sqlite3_errcode(connection) & kPrimaryCode;
   std::string what = sqlite3_errmsg(connection);
-  // SQLite's own words leave out what the system said. Its index beside the log (-shm) is what finds a disk
-  // full to the last byte; on a read-only file system it is not there, which is all that the system says
-  // then.
+  // SQLite's message does not contain the system's error. On a completely full disk the index beside the log
+  // (-shm) reports it; on a read-only file system the index is missing, and that is the only system error.
   const int system = sqlite3_system_errno(connection);
   const bool full = system == ENOSPC || system == EDQUOT;
   if (code == SQLITE_IOERR && system != 0) what += std::string(" (") + std::strerror(system) + ")";
@@ -70,12 +69,12 @@ Error failure_of(const std::string& file, const std::string& doing, sqlite3* con
 
 }  // namespace
 
-// Fails only where statements are left, which end before their database.
+// Fails only if statements are left, and those are destroyed before their database.
 void Database::Closer::operator()(sqlite3* connection) const { (void)sqlite3_close(connection); }
 
 namespace {
 
-// What devices hold is nobody else's matter. SQLite gives its log the file's own mode (os_unix.c,
+// Device data must not be readable by others. SQLite gives its log the file's own mode (os_unix.c,
 // findCreateFileMode).
 constexpr mode_t kJournalMode = 0600;
 
@@ -85,7 +84,7 @@ Result<Done> make_private(const std::string& file) {
       made)
     return ::fchmod(made.number(), kJournalMode) == 0 ? Result<Done>(Done{}) : failed();
   if (errno != EEXIST) return failed();
-  // O_PATH: to close any other descriptor of it would take away SQLite's own locks (fcntl_locking(2)).
+  // O_PATH: closing any other descriptor of the file would drop SQLite's own locks (fcntl_locking(2)).
   const Descriptor there(::open(file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat found {};
   if (!there || ::fstat(there.number(), &found) != 0) return failed();
@@ -102,7 +101,7 @@ constexpr const char* kInMemory = ":memory:";
 Result<Database> Database::open(const std::string& file, Use use) {
   if (use == Use::write && file != kInMemory) TRY_DONE(make_private(file));
   sqlite3* connection = nullptr;
-  // A file that this user can't write is opened to read all the same (sqlite3_open_v2).
+  // A file that this user can't write is opened for reading all the same (sqlite3_open_v2).
   const int how = SQLITE_OPEN_READWRITE | (use == Use::write ? SQLITE_OPEN_CREATE : 0);
   const int opened = sqlite3_open_v2(file.c_str(), &connection, how | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(file, connection);
@@ -164,10 +163,10 @@ Statement::Statement(const Database& database, const std::string& text) : databa
                            nullptr));
 }
 
-// Repeats the result of the last step, which was looked at.
+// sqlite3_finalize() repeats the result of the last step, which was checked.
 Statement::~Statement() { (void)sqlite3_finalize(statement_); }
 
-// The first failure is the one that counts.
+// The first failure is kept.
 void Statement::check(int code) {
   if (code != SQLITE_OK && !failed_) failed_ = std::make_unique<Error>(database_.failure("prepare"));
 }
@@ -190,7 +189,7 @@ Statement& Statement::bind(std::optional<double> number) {
   return *this;
 }
 
-// Repeats the result of the last step, which was looked at.
+// sqlite3_reset() repeats the result of the last step, which was checked.
 void Statement::again() {
   (void)sqlite3_reset(statement_);
   bound_ = 0;
@@ -231,8 +230,8 @@ Result<Transaction> Transaction::begin(const Database& database) {
   return Transaction(database);
 }
 
-// SQLite has rolled back by itself after some errors. If it can't here, the next BEGIN is refused and says
-// so.
+// SQLite rolls back by itself after some errors. If the rollback fails here, the next BEGIN is refused with
+// an error.
 Transaction::~Transaction() {
   if (database_ != nullptr && sqlite3_get_autocommit(database_->handle()) == 0)
     (void)database_->execute("ROLLBACK");
@@ -249,7 +248,7 @@ Result<Done> copy_database(const Database& from, const Database& to) {
   if (copy == nullptr) return to.failure("copy from " + from.file());
   constexpr int kAllPages = -1;
   const int stepped = sqlite3_backup_step(copy, kAllPages);
-  // Puts its error into `to`, even where it was `from` that could not be read.
+  // Stores its error in `to`, even if reading `from` failed.
   if (sqlite3_backup_finish(copy) != SQLITE_OK || stepped != SQLITE_DONE)
     return to.failure("copy from " + from.file());
   return Done{};

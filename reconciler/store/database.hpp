@@ -1,8 +1,8 @@
-// Database: one SQLite connection, its statements and transactions, each result of SQLite checked.
+// Database: one SQLite connection, its statements and transactions; every result of SQLite is checked.
 //
-// Promises: an error names the file, what was to be done, what SQLite said and what a person can do about it;
-// a transaction that is not committed has left nothing. A database that another one holds is waited for for
-// kBusyWait, then refused (conflict). For one thread.
+// Promises: an error names the file, the operation, SQLite's message and a remedy; a transaction that is not
+// committed leaves nothing. A database locked by another connection is waited for up to kBusyWait, then
+// refused (conflict). For one thread.
 #pragma once
 
 #include <chrono>
@@ -19,32 +19,32 @@ struct sqlite3_stmt;
 
 namespace lockstep {
 
-// With a write-ahead log readers and the writer don't wait for each other. What is waited for is whoever
-// recovers the log of a killed writer, or ends it: milliseconds; and between the leader and whoever records
-// what was measured, the other's transaction: a second for 100,000 figures. A choice.
+// With a write-ahead log readers and the writer don't wait for each other. Waits are for a process that
+// recovers the log of a killed writer, or ends it: milliseconds; and, between the leader and a process that
+// records measurements, for the other's transaction: a second for 100,000 figures. A choice.
 inline constexpr std::chrono::milliseconds kBusyWait{5000};
 
 class Database {
  public:
-  // read: refuses statements that write; yet it makes good what a killed writer left, where it may.
-  // write: a file that is not there is made; it is its owner's alone (0600) from then on.
+  // read: refuses statements that write, but recovers the log of a killed writer if it has permission. write:
+  // creates a missing file; only its owner has access (0600) from then on.
   enum class Use : std::uint8_t { read, write };
   static Result<Database> open(const std::string& file, Use use);
   static Result<Database> in_memory();
 
-  // From here on a commit lasts through a loss of power and holds no reader up: journal_mode=WAL,
-  // synchronous=FULL, foreign_keys=ON, each read back.
+  // From here on a commit survives a power loss and blocks no reader: journal_mode=WAL, synchronous=FULL,
+  // foreign_keys=ON, each read back.
   Result<Done> write_ahead() const;
-  // What is damaged, as PRAGMA integrity_check says it; empty: nothing.
+  // Damage as reported by PRAGMA integrity_check; empty: none.
   Result<std::string> damage() const;
 
   Result<Done> execute(const std::string& text) const;
   Result<std::uint64_t> number(const std::string& text) const;  // of one row and column; 0: none, or NULL
-  Result<std::string> text(const std::string& text) const;      // the same; empty: none, or NULL
+  Result<std::string> text(const std::string& text) const;      // of one row and column; empty: none, or NULL
 
   const std::string& file() const { return file_; }
   sqlite3* handle() const { return connection_.get(); }
-  // Of the last call that failed on this connection; `doing`: "write".
+  // The error of the last call that failed on this connection; `doing`: "write".
   Error failure(const std::string& doing) const;
 
  private:
@@ -56,8 +56,8 @@ class Database {
   std::unique_ptr<sqlite3, Closer> connection_;
 };
 
-// One prepared statement: bound in order, then run or stepped row by row. What fails before is answered
-// there.
+// One prepared statement: bound in order, then run or stepped row by row. Earlier failures are returned from
+// run() or each().
 class Statement {
  public:
   Statement(const Database& database, const std::string& text);
@@ -68,13 +68,13 @@ class Statement {
   Statement& bind(const std::string& text);
   Statement& bind(std::uint64_t number);
   Statement& bind(std::optional<double> number);  // none: NULL
-  // Anew, with nothing bound.
+  // Resets it, with nothing bound.
   void again();
-  // The answer: how many rows it changed.
+  // Returns the number of rows that it changed.
   Result<std::size_t> run();
   Result<Done> each(const std::function<void(const Statement&)>& row);
 
-  std::string text(int column) const;  // of the row: NULL is empty
+  std::string text(int column) const;  // of the current row; NULL is empty
   std::uint64_t number(int column) const;
   std::optional<double> real(int column) const;  // none: NULL
 
@@ -89,7 +89,7 @@ class Statement {
 // Rolled back unless committed.
 class Transaction {
  public:
-  // Waits for no reader.
+  // Does not wait for readers.
   static Result<Transaction> begin(const Database& database);
   ~Transaction();
   Transaction(Transaction&& other) noexcept : database_(other.database_) { other.database_ = nullptr; }
@@ -98,10 +98,10 @@ class Transaction {
 
  private:
   explicit Transaction(const Database& database) : database_(&database) {}
-  const Database* database_;  // null: committed, or another object's
+  const Database* database_;  // null: committed, or moved to another object
 };
 
-// All of a database in place of another's content, in one transaction of `to`. Readers of both go on.
+// Replaces the content of `to` with that of `from`, in one transaction of `to`. Readers of both continue.
 Result<Done> copy_database(const Database& from, const Database& to);
 
 }  // namespace lockstep

@@ -31,14 +31,14 @@ bool is_still(const std::string& file, int descriptor) {
          there.st_ino == held.st_ino && there.st_dev == held.st_dev;
 }
 
-// Whoever holds it names itself in the file until it lets go: a lock of an empty file is on its way. It is
-// shared for some microseconds by who asks for the holder (writer_of), and outlives its descriptor for as
-// long as somebody lists those of its process (/proc/PID/fd, lsof: proc_fd_link of fs/proc/fd.c holds the
-// file). False: errno.
+// The holder has its name in the file until it releases the lock: while the file is empty, a lock is being
+// taken or released. writer_of() shares the lock for some microseconds, and the lock outlives its descriptor
+// while another process lists the descriptors of its process (/proc/PID/fd, lsof: proc_fd_link in
+// fs/proc/fd.c holds the file). False: errno.
 bool lock_now(int descriptor) {
   constexpr std::chrono::milliseconds kPause{1};
   constexpr int kPauses = 1000;
-  constexpr int kPausesForHolder = 3;  // it may have been killed just now
+  constexpr int kPausesForHolder = 3;  // it may have just been killed
   for (int i = 0; i < kPauses; ++i) {
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK) return false;
@@ -64,7 +64,7 @@ Result<FileLock> lock_in(const std::string& directory, const std::string& name, 
 
 constexpr int kOpen = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-// What is written to must be this file alone: a hard link is another name of somebody's file.
+// The file must have one name only: a hard link is another name of a foreign file.
 Result<Done> is_a_lock(const std::string& file, int descriptor) {
   struct stat found {};
   if (::fstat(descriptor, &found) != 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
@@ -76,8 +76,8 @@ Result<Done> is_a_lock(const std::string& file, int descriptor) {
 
 FileLock::~FileLock() {
   if (!held_) return;
-  (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
-  // While it is held: whoever opened it before finds that it is not there any more (is_still).
+  (void)::ftruncate(held_.number(), 0);  // released from here on
+  // While it is held: a process that opened it before finds that it no longer exists (is_still).
   if (!passing_.empty()) (void)::unlink(passing_.c_str());
 }
 
@@ -129,7 +129,7 @@ std::optional<std::string> writer_of(const std::string& directory) {
       ::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened) return std::nullopt;
   const int descriptor = opened.number();
-  // The lock of a file that names nobody is not tried: for as long as that takes it would refuse a writer.
+  // A file without a holder's name is not locked for the test: that would refuse a writer meanwhile.
   struct stat file {};
   const bool names_one = ::fstat(descriptor, &file) == 0 && file.st_size > 0;
   const bool held = names_one && ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -1,11 +1,12 @@
-// History: the ledger (engine/ledger.hpp) with what those who come after read from it: changes that were
-// begun and not ended, changes that nobody judged yet, and what changes of ours wrote.
+// History: the ledger (engine/ledger.hpp) plus what later runs read from it: changes that were begun and not
+// ended, changes that are not validated yet, and what lockstep's changes wrote.
 //
-// Promises: each call that writes is one transaction: it happened and lasts when it returns, or did not
-// happen. Writes are refused (denied) without leadership, and when somebody else has taken it since.
-// Ended changes that kRetention does not keep go when a change begins, with their tickets, in its
-// transaction; so do cures beyond kCureWindowMax. What is in flight, owed or written stays whatever its age.
-// A change that ends and wrote nothing is owed no verdict.
+// Promises: each call that writes is one transaction: when it returns, it either happened and is durable, or
+// did not happen. Writes are refused (denied) without leadership, and when another process has taken it
+// since. Ended changes outside kRetention are deleted with their tickets when a change begins, in its
+// transaction; so are remedy tries older than kCureWindowMax. Changes in flight or not validated yet and
+// written entries stay, whatever their age. A change that ends without having written anything needs no
+// validation.
 #pragma once
 
 #include <chrono>
@@ -25,22 +26,21 @@ struct InFlight {
   std::string begun;  // "2026-11-21T10:05:26Z"
   std::string author;
   std::string plan;                     // JSON
-  std::vector<LedgerTicket> unsettled;  // tickets that may have happened
+  std::vector<LedgerTicket> unsettled;  // tickets whose outcome is unknown
   std::vector<LedgerTicket> kept;       // tickets verified before the run died
 };
 
-// An entry that changes of ours have written, or may have: it is there from the ticket on, before the write;
-// until it holds again what was found before the first.
+// An entry that lockstep's changes have written, or may have written: stored with the ticket, before the
+// write; until it has the value again that was found before the first write.
 struct WrittenEntry {
   std::string device;
   Path path;
   Value found;
-  Value wrote;  // last, as far as it was verified; `found`: nothing was
-  // What a write that failed, was interrupted or is under way may have left there; none: no such write since.
+  Value wrote;  // the last verified value; equal to `found`: none
+  // The value that a failed, interrupted or running write may have left there; none: no such write since.
   std::optional<Value> tried;
-  bool restore =
-      false;           // onDelete: restore, as the object that last said it was kept; before that, as it said
-  std::string object;  // "Fabric/backend"
+  bool restore = false;  // onDelete: restore of `object`, as last noted
+  std::string object;    // "Fabric/backend"
 };
 
 struct ChangeRecord {
@@ -53,11 +53,11 @@ struct ChangeRecord {
   std::string digest;
 };
 
-// What a change wrote to, as far as it came.
+// What a change wrote, as far as it got.
 struct TouchedDevices {
   std::size_t steps = 0;
   std::vector<std::string> devices;  // sorted
-  bool remedies = false;             // some were planned: they write no tickets
+  bool remedies = false;             // some were planned: remedies write no tickets
   bool none() const { return steps == 0 && !remedies; }
 };
 
@@ -75,26 +75,26 @@ struct HistoryTotals {
   std::uint64_t written = 0;  // settings
 };
 
-// How long an ended change is kept that nobody has to judge any more.
+// How long an ended change is kept once it needs no validation any more.
 struct Retention {
   std::size_t newest;      // these stay whatever their age
   std::chrono::hours age;  // younger ones stay, up to `most`
   std::size_t most;        // and never more than these
 };
-// Choices. A quiet cluster changes a few times a week: 1,000 changes are years of it. 90 days are a quarter,
-// the period after which somebody asks what was done. 10,000 are 110 a day for that quarter, more than people
-// make: beyond it is a loop that heals and fails, and the file must not grow with it.
+// Choices. A quiet cluster changes a few times a week: 1,000 changes cover years. 90 days are a quarter,
+// after which past changes are usually reviewed. 10,000 are 110 a day for that quarter, more than users make:
+// beyond that is a loop that heals and fails, and the file must not grow with it.
 inline constexpr Retention kRetention{1000, std::chrono::hours(24) * 90, 10'000};
-// Refused steps, the newest. A change of 4,096 hosts has about as many: room for the last 24 of them.
+// Refused steps, the newest. A change of 4,096 hosts has about as many: room for the last 24 such changes.
 inline constexpr std::size_t kRefusedMost = 100'000;
 
 class History : public Ledger {
  public:
   // Oldest first.
   virtual Result<std::vector<InFlight>> in_flight() const = 0;
-  // What was written under a gate that never answered. Oldest first, and without `before`.
+  // Changes written under a gate that never answered. Oldest first, and without `before`.
   virtual Result<std::vector<OwedChange>> owed() const = 0;
-  // What keep_before() got of a change that is owed; an error: it is damaged.
+  // The measurement stored by keep_before() for a change that is not validated yet; an error: it is damaged.
   virtual Result<std::optional<GateMeasurement>> kept_before(std::uint64_t change) const = 0;
   // Newest first.
   virtual Result<std::vector<ChangeRecord>> changes(std::size_t newest = 20) const = 0;
@@ -106,8 +106,8 @@ class History : public Ledger {
 
   // By device and path.
   virtual Result<std::vector<WrittenEntry>> written() const = 0;
-  // Makes entries that are there as these are, but for `found`; others are left alone. One that holds nothing
-  // of ours (`found` is `wrote`, nothing was tried) is forgotten.
+  // Updates existing entries to these, except `found`; all others are left as they are. An entry that has
+  // nothing of ours any more (`found` equals `wrote`, nothing was tried) is deleted.
   virtual Result<Done> note(const std::vector<WrittenEntry>& entries) = 0;
   virtual Result<Done> forget(const std::vector<WrittenEntry>& entries) = 0;
 };

@@ -30,7 +30,7 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     "CREATE TABLE identity (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL);"
     "CREATE INDEX changes_begun ON changes(id) WHERE ended IS NULL;"
     "CREATE INDEX changes_owed ON changes(id) WHERE gate = 1;",
-    // A pair, an endpoint or a group may bear any name: WITHOUT ROWID keeps it once, in the key.
+    // A pair, an endpoint or a group may have any name: WITHOUT ROWID stores it once, in the key.
     R"(
 CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, purpose TEXT NOT NULL, change INTEGER NOT NULL,
                    under INTEGER NOT NULL, at TEXT NOT NULL, command TEXT NOT NULL, author TEXT NOT NULL,
@@ -57,7 +57,7 @@ CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT
     "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground "
     "TEXT "
     "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);",
-    // engine/gate_json.hpp; none: nothing was measured, or it was judged since
+    // engine/gate_json.hpp; none: nothing was measured, or the change was judged since.
     "ALTER TABLE changes ADD COLUMN measured_before TEXT;",
     "ALTER TABLE refused DROP COLUMN devices;"
     "ALTER TABLE refused DROP COLUMN ground;"};

@@ -1,4 +1,4 @@
-// The layouts of the store's file, each made from the one before it. A file's layout is its user_version.
+// The layouts of the store's file, each created from the previous one. A file's layout is its user_version.
 #pragma once
 
 #include "reconciler/store/database.hpp"
@@ -15,10 +15,10 @@ inline constexpr int kLayoutOfRuns = 7;
 inline constexpr int kLayoutOfRefused = 8;
 inline constexpr int kLayoutOfBefore = 9;
 
-// 0: nothing is in it. Unsupported: a newer lockstep wrote it.
+// 0: the file is empty. Unsupported: a newer lockstep wrote it.
 Result<int> layout_of(const Database& database);
 
-// In one transaction, from whatever layout it has.
+// In one transaction, from any older layout.
 Result<Done> bring_up_to_date(const Database& database);
 
 }  // namespace lockstep

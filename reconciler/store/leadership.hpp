@@ -2,7 +2,7 @@
 //
 // Promises: one holder at a time, in this process and in all others; it ends with its holder, however that
 // ends. Every take has a higher epoch than all before it, stored before take() returns. Refuses (conflict) a
-// second holder, and says who holds it, since when and with which command.
+// second holder, and names the holder, since when and with which command.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace lockstep {
 class Leadership {
  public:
   virtual ~Leadership() = default;
-  // `command`: shown to whoever finds it taken. The answer is the epoch; who holds it already keeps theirs.
+  // `command`: shown to others who find it taken. Returns the epoch; a current holder keeps its epoch.
   virtual Result<std::uint64_t> take(const std::string& command) = 0;
   virtual void resign() = 0;
-  // 0: not held by this one.
+  // 0: this object does not hold it.
   virtual std::uint64_t epoch() const = 0;
-  // Whoever holds it now, this one or another: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)".
+  // The current holder, this object or another: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)".
   virtual std::optional<std::string> holder() const = 0;
 };
 

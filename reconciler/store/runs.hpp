@@ -1,15 +1,16 @@
-// Runs: what was measured, run by run, each under what: by `bench`, and by the gates of changes.
+// Runs: what was measured, run by run, with the conditions of each: by `bench`, and by the gates of changes.
 //
-// Promises: record() is one transaction: the run is there whole and lasts when it returns, or not at all. It
-// needs the turn to measure (lock_for_measuring) and no leadership: whoever measures has that turn anyway,
-// so there is one writer of runs at a time, and a bench records beside an apply that leads, whose epoch and
-// changes it leaves alone. Only a file that is not there or has an older layout is made or brought up to date
+// Promises: record() is one transaction: when it returns, the run is stored whole and durably, or not at all.
+// It needs the turn to measure (lock_for_measuring) and no leadership: every measuring process has that turn
+// anyway, so there is one writer of runs at a time, and a bench records beside an apply that leads, without
+// changing its epoch and changes. Only a file that is missing or has an older layout is created or updated
 // under the leader's lock (conflict: another process has it), as an older lockstep that leads could not read
-// it any more. What is read is what was recorded, bytes and numbers alike. Refuses nothing that is measured.
+// it any more. What is read equals what was recorded, bytes and numbers alike. Refuses nothing that is
+// measured.
 //
-// What is kept (all in the transaction that records): runs of changes for as long as the history has the
-// change; benches as kRetention keeps changes; figures of the newest runs up to kFiguresMost, of benches and
-// of changes each. A run whose figures went stays, with its verdict and its context.
+// Retention (in the transaction that records): runs of changes are kept as long as the history has the
+// change; benches as kRetention keeps changes; figures of the newest runs up to kFiguresMost, for benches and
+// for changes each. A run whose figures were deleted stays, with its verdict and its context.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@
 
 namespace lockstep {
 
-// before, after, confirm, again: as GateQuestion::When has them.
+// before, after, confirm, again: as in GateQuestion::When.
 enum class RunPurpose : std::uint8_t { bench, before, after, confirm, again };
 constexpr auto words(RunPurpose) {
   return std::to_array<std::string_view>({"bench", "before", "after", "confirm", "again"});
@@ -40,14 +41,14 @@ struct RunFigure {
   std::string from;  // "gpu1:rail0"; empty for a group
   std::string to;
   std::string group;
-  std::uint64_t bytes = 0;  // a rank, for collectives
-  bool control = false;     // measured beside: the change can't have touched it
+  std::uint64_t bytes = 0;  // per rank, for collectives
+  bool control = false;     // a control: the change can't have touched it
   bench::Summary seen;
   std::optional<double> nominal;
-  std::optional<double> cpu;  // share of the window that the busier end was on a CPU; none: not told
+  std::optional<double> cpu;  // share of the window that the busier end was on a CPU; none: unknown
   bool cpu_limited = false;
   bench::Trouble trouble = bench::Trouble::none;
-  std::string why;  // of trouble, or of the limit
+  std::string why;  // of the trouble, or of the limit
   bool operator==(const RunFigure&) const = default;
 };
 
@@ -62,17 +63,17 @@ struct RunDevice {
 struct RunHead {
   std::uint64_t number = 0;
   RunPurpose purpose = RunPurpose::bench;
-  std::uint64_t change = 0;  // that it judges; 0: of a bench
+  std::uint64_t change = 0;  // the change that it judges; 0: of a bench
   std::uint64_t under = 0;   // the newest change that may have written by then; 0: none
   std::string at;            // when it was over: "2026-11-21T10:05:26Z"
   std::string command;
   std::string author;
-  std::string verdict;  // "pass", "fail", "unknown", as its suites have it
+  std::string verdict;  // "pass", "fail", "unknown", from its suites
   std::string config_hash;
   std::string version;  // of lockstep and of its probes, which are one program; empty: unknown
   std::string kernel;   // of the machine that measured
   std::size_t measured = 0;
-  std::size_t kept = 0;  // of its figures; fewer: retention let go of them
+  std::size_t kept = 0;  // of its figures; fewer: retention deleted some
   bool operator==(const RunHead&) const = default;
 };
 
@@ -92,27 +93,26 @@ struct RunTotals {
   std::uint64_t figures = 0;
 };
 
-// Of the benches, and of the gates of changes: as many figures as the newest thousand changes have with a
+// For benches and for the gates of changes: as many figures as the newest thousand changes have with a
 // thousand each (two runs, 500 pairs), or five changes of 32,768 endpoints with three pairs each. A bandwidth
-// takes 114 bytes and a latency 172 (tests/unit/store/runs_test.cpp): 350 MB at the most, both together.
-// Apart, so that a bench every ten minutes does not push out what changes did.
+// takes 114 bytes and a latency 172 (tests/unit/store/runs_test.cpp): at most 350 MB for both together.
+// Counted separately, so that a bench every ten minutes does not displace the figures of changes.
 inline constexpr std::size_t kFiguresMost = 1'000'000;
 
 class Runs {
  public:
   virtual ~Runs() = default;
-  // The answer is its number; number, kept and measured of the head are given here.
+  // Returns the run's number; number, kept and measured of the head are set here.
   virtual Result<std::uint64_t> record(const FileLock& turn, const MeasuredRun& run) = 0;
   // Newest first, of this purpose or of all.
   virtual Result<std::vector<RunHead>> newest(std::size_t count,
                                               std::optional<RunPurpose> purpose = {}) const = 0;
   // Oldest first.
   virtual Result<std::vector<RunHead>> of_change(std::uint64_t change) const = 0;
-  // Its devices may be joined by some that it did not measure, and that runs before and after it found in one
-  // and the same boot.
+  // May include devices that it did not measure, if runs before and after it found them in the same boot.
   virtual Result<std::optional<MeasuredRun>> find(std::uint64_t number) const = 0;
-  // Of pairs that end at this device ("gpu7") or endpoint ("gpu7:rail0"), and of the group of that name;
-  // oldest run first.
+  // Figures of pairs that end at this device ("gpu7") or endpoint ("gpu7:rail0"), and of the group of that
+  // name; oldest run first.
   virtual Result<std::vector<FigureOfRun>> figures_of(const std::string& name, Metric metric) const = 0;
   virtual Result<RunTotals> totals() const = 0;
 };

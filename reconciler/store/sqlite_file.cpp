@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// Of those who led, which are for people to read. A choice.
+// Former leaders, kept for users. A choice.
 constexpr int kEpochsKept = 1000;
 
 bool is_missing(const std::string& file) {
@@ -20,8 +20,8 @@ bool is_missing(const std::string& file) {
   return ::stat(file.c_str(), &found) != 0 && errno == ENOENT;
 }
 
-// A journal is never empty once it was begun, and what stands beside it tells that it was: a lock of those
-// who measured, a backup's note.
+// A journal is never empty once it was begun, and files beside it show that it was: a measuring lock, a
+// backup's record.
 Result<Done> refuse_emptied(const std::string& directory) {
   struct stat found {};
   const std::string file = store_file(directory);

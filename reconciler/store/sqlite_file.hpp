@@ -1,7 +1,8 @@
-// SqliteFile: the file of a store and the lock beside it: who may read it, who may write, and as what.
+// SqliteFile: the file of a store and the lock beside it: decides who may read and who may write it.
 //
-// Promises: a reader makes no file; a write is one transaction under leadership, refused (denied) where this
-// one does not lead, or where a higher epoch was given out since (whoever removed the lock file let two in).
+// Promises: a reader creates no file; a write is one transaction under leadership, refused (denied) if this
+// object does not lead, or if a higher epoch was given out since (removing the lock file lets a second leader
+// in).
 #pragma once
 
 #include <optional>
@@ -30,7 +31,7 @@ class SqliteFile {
   };
   Result<Reading> read();
   Result<Transaction> write();
-  // After write().
+  // Call after write().
   const Database& database() const { return *database_; }
 
   Result<std::uint64_t> lead(const std::string& command);
@@ -41,7 +42,7 @@ class SqliteFile {
   SaidBy said_by(const std::string& device, Path path) const {
     return options_.said_by ? options_.said_by(device, path) : SaidBy{};
   }
-  // Whose store it is, where that is not in it yet.
+  // Stores the cluster's name, if the file does not have it yet.
   Result<Done> name_cluster(const Database& database) const;
 
  private:

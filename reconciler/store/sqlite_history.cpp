@@ -13,25 +13,25 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of a verified write: its value is there, whatever was tried before.
+// For a verified write: its value is in place, whatever was tried before.
 constexpr const char* kRememberVerified =
     "INSERT INTO written(device, path, found, wrote) VALUES(?1, ?2, ?3, ?4) "
     "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote, tried = NULL";
-// Of one that is about to be done. ?5: what was seen there before it, which an earlier try may have left. An
-// object that was kept is not replaced by one that is not yet.
+// For a write that is about to be made. ?5: the value observed before it, which an earlier try may have left.
+// A recorded object stays: only note() replaces it.
 constexpr const char* kRememberTried =
     "INSERT INTO written(device, path, found, wrote, tried, restore, object) VALUES(?1, ?2, ?3, ?3, ?4, ?6, "
     "?7) "
     "ON CONFLICT(device, path) DO UPDATE SET wrote = CASE WHEN tried = ?5 THEN tried ELSE wrote END, "
     "tried = excluded.tried, restore = CASE WHEN object = '' THEN excluded.restore ELSE restore END, "
     "object = CASE WHEN object = '' THEN excluded.object ELSE object END";
-// Of one that is not there: it was taken back.
+// For a write that is not in place: it was rolled back.
 constexpr const char* kForgetTried =
     "UPDATE written SET tried = NULL WHERE device = ?1 AND path = ?2 AND tried = ?3";
 
-// What retention lets go of. ?1 and ?2: the newest change beyond Retention::newest and beyond
-// Retention::most, 0 if there is none; ?3: those ended before are old enough. gate = 1 is GateState::owed and
-// state = 2 TicketState::undone, as in owed().
+// What retention deletes. ?1 and ?2: the newest change beyond Retention::newest and beyond Retention::most, 0
+// if there is none; ?3: changes that ended before are old enough. gate = 1 is GateState::owed and state = 2
+// TicketState::undone, as in owed().
 constexpr const char* kOldChanges =
     "(SELECT id FROM changes WHERE id <= MAX(?1, ?2) AND ended IS NOT NULL AND (id <= ?2 OR ended < ?3) "
     "AND id NOT IN (SELECT id FROM changes AS owing WHERE gate = 1 AND EXISTS "
@@ -73,8 +73,8 @@ Result<Done> forget_unwritten(const Database& database, const std::string& devic
   return Done{};
 }
 
-// What wrote nothing, or had all of it taken back, owes nothing: gate 1 is GateState::owed, 2 is settled, and
-// state 2 TicketState::undone.
+// A change that wrote nothing, or was rolled back completely, needs no validation: gate 1 is GateState::owed,
+// 2 is settled, and state 2 TicketState::undone.
 constexpr const char* kEnd =
     "UPDATE changes SET ended = ?1, outcome = ?2, gate = CASE WHEN owes THEN gate ELSE 2 END, "
     "subjects = CASE WHEN owes THEN subjects END, measured_before = CASE WHEN owes THEN measured_before END "
@@ -87,7 +87,7 @@ ChangeRecord change_of(const Statement& row) {
   return {row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)};
 }
 
-// The newest change that is not among so many newest; 0: there is none.
+// The newest change that is not among the `count` newest; 0: there is none.
 Result<std::uint64_t> newest_beyond(const Database& database, std::size_t count) {
   return database.number("SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(count));
 }
@@ -188,8 +188,8 @@ Result<Done> SqliteHistory::receipt(const std::string& ticket, TicketState state
   return whole.commit();
 }
 
-// What was found is stored, and who wants it back, before it is written over: a run that is killed between
-// forgets neither.
+// Stores the found value, and the object that restores it, before it is overwritten: a run that is killed in
+// between loses neither.
 Result<Done> SqliteHistory::remember_tried(const std::string& device, const ChangeSet& changes) const {
   std::set<Path> begun;  // a guard is written twice in one ticket: only the first `was` is an observation
   for (const Change& change : changes) {
@@ -208,7 +208,7 @@ Result<Done> SqliteHistory::remember_tried(const std::string& device, const Chan
   return Done{};
 }
 
-// Once what was found is back, nothing of ours is left.
+// Once the found value is back, nothing of ours is left.
 Result<Done> SqliteHistory::remember_outcome(const std::string& ticket, TicketState state) const {
   const Database& database = file_.database();
   std::string device;

@@ -42,7 +42,7 @@ class SqliteHistory final : public History {
   Result<Done> forget(const std::vector<WrittenEntry>& entries) override;
 
  private:
-  // Within a transaction.
+  // Called within a transaction.
   Result<Done> forget_old() const;
   Result<Done> remember_tried(const std::string& device, const ChangeSet& changes) const;
   Result<Done> remember_outcome(const std::string& ticket, TicketState state) const;
@@ -52,10 +52,10 @@ class SqliteHistory final : public History {
 
 // The tickets of a change, in the order of the writes.
 Result<std::vector<RecordedTicket>> tickets_of(const Database& database, std::uint64_t change);
-// Runs an update of what must be there.
+// Runs an update; it is an error if no row matches.
 Result<Done> update(const Database& database, Statement& statement, const std::string& what);
 
-// JSON as it is stored. A device's bytes that are no UTF-8 are kept as U+FFFD: JSON has no words for them.
+// JSON as it is stored. Bytes from a device that are not UTF-8 are stored as U+FFFD: JSON can't express them.
 std::string stored_text(const nlohmann::json& json);
 
 }  // namespace lockstep

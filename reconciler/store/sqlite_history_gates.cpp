@@ -1,4 +1,5 @@
-// What a store's history knows of gates: changes that they have not judged, and steps that they had undone.
+// The gates in a store's history: changes that they have not judged yet, and steps that were rolled back
+// because of them.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

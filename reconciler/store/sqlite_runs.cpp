@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// A word that another version wrote is taken for the first.
+// An unknown name, written by another version, is read as the first value.
 template <class E>
 E word_of(const std::string& text) {
   const auto all = words(E{});
@@ -21,7 +21,7 @@ E word_of(const std::string& text) {
 
 std::string text_of(std::string_view word) { return std::string(word); }
 
-// What many figures of a run share is stored once, as a part of it.
+// What many figures of a run share is stored once, as a part.
 using Part = std::tuple<std::string, std::string, Workload, std::string, Metric, std::string>;
 Part part_of(const RunFigure& one) {
   return {one.suite, one.benchmark, one.workload, one.transport, one.metric, one.unit};
@@ -78,7 +78,7 @@ RunFigure figure_of(const Statement& row) {
   return out;
 }
 
-// What is recorded beside whoever leads: on a connection of its own, in a file that has this layout.
+// Records without leadership: on a connection of its own, in a file that has this layout.
 Result<Database> open_to_record(const SqliteFile& file) {
   const std::string name = store_file(file.directory());
   {
@@ -122,7 +122,7 @@ Result<Done> add_figures(const Database& database, std::uint64_t run, const std:
   std::map<Part, std::uint64_t> parts;
   for (const RunFigure& one : figures) parts.try_emplace(part_of(one), parts.size());
   TRY_DONE(add_parts(database, run, parts));
-  // A pair that was measured twice has its last figure.
+  // For a pair that was measured twice the last figure is kept.
   Statement add(database,
                 "INSERT OR REPLACE INTO run_figures(run, part, source, target, ring, bytes, control, count, "
                 "least, median, most, p1, p5, p10, p25, p75, p90, p95, p99, p999, noise, nominal, cpu, "
@@ -143,7 +143,7 @@ Result<Done> add_figures(const Database& database, std::uint64_t run, const std:
   return Done{};
 }
 
-// From which run to which a device was found in one boot: a line for each boot, not for each run.
+// Stores from which run to which a device was found in one boot: a row per boot, not per run.
 Result<Done> add_devices(const Database& database, std::uint64_t run, const std::vector<RunDevice>& devices) {
   Statement longer(database,
                    "UPDATE run_devices SET last = ?1 WHERE device = ?2 AND boot = ?3 AND drivers = ?4 AND "

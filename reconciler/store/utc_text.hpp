@@ -1,5 +1,5 @@
-// utc_text: a moment as it is stored and shown, to the second: "2026-11-21T10:05:26Z". Later ones sort after
-// earlier ones as text.
+// utc_text: a time as it is stored and shown, to the second: "2026-11-21T10:05:26Z". Text order is time
+// order.
 #pragma once
 
 #include <string>

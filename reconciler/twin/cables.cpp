@@ -22,8 +22,8 @@
 namespace lockstep {
 namespace {
 
-// Requests of one send: 128 of about 130 bytes are far under the default send buffer (212992 bytes,
-// socket(7)), and often enough a look at whether to go on (about 30 ms of kernel work).
+// Requests per send: 128 of about 130 bytes are far below the default send buffer (212992 bytes, socket(7)),
+// and cancellation is checked often enough (about 30 ms of kernel work).
 constexpr std::size_t kBatch = 128;
 constexpr std::chrono::seconds kWait{
     10};  // 128 pairs take 30-60 ms on two cores; a kernel this late is stuck
@@ -59,7 +59,7 @@ Result<Done> ethtool(int socket, const std::string& interface, ethtool_value& va
 Result<Done> set_altname(const MadeNetns& place, const std::string& port) {
   const std::string name = kernel_port_name(port);
   if (name == port) return Done{};
-  // A link in another namespace is reached through a socket there; rare, so one socket a name.
+  // A link in another namespace needs a socket there; this is rare, so one socket per name is enough.
   netlink::Request request(RTM_NEWLINKPROP, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
   request.header(ifinfomsg{});
   request.put_text(IFLA_IFNAME, name);
@@ -104,7 +104,7 @@ Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(s
 }
 
 Result<Done> set_segmentation_offload(int socket, const std::string& interface, bool on) {
-  // veth has GRO off unless it is asked for; "on" gives what veth has at its creation.
+  // veth has GRO off by default; "on" restores the state after its creation.
   const std::array<ethtool_value, 3> wanted{
       {{ETHTOOL_SGSO, on ? 1U : 0U}, {ETHTOOL_STSO, on ? 1U : 0U}, {ETHTOOL_SGRO, 0U}}};
   for (ethtool_value one : wanted) TRY_DONE(ethtool(socket, interface, one));
@@ -125,7 +125,7 @@ Result<Done> unwire(const std::string& cluster, const TwinCable& cable) {
   for (const auto& [device, port] :
        {std::pair(&cable.device_a, &cable.port_a), std::pair(&cable.device_b, &cable.port_b)}) {
     const Result<Descriptor> netns = open_netns(places(cluster, *device).netns);
-    if (!netns) continue;  // gone, and its end with it
+    if (!netns) continue;  // the namespace is gone, and its end with it
     netlink::Request request(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK);
     request.header(ifinfomsg{});
     request.put_text(IFLA_IFNAME, kernel_port_name(*port));

@@ -72,7 +72,7 @@ Result<LineChannel> connect_to(const std::string& path) {
   TRY(const sockaddr_un address, address_of(path));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return errno_error("socket");
-  // On a unix socket connect waits only when the listener's queue is full (unix(7)); not longer than this.
+  // On a unix socket connect blocks only if the listener's queue is full (unix(7)); this limits the wait.
   const timeval patience{2, 0};
   (void)::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)

@@ -17,8 +17,8 @@ class LineChannel {
   LineChannel() = default;
   explicit LineChannel(Descriptor socket) : socket_(std::move(socket)) {}
 
-  // Without its newline. The other side's end is the kind unknown_outcome; more than 16 MiB without a newline
-  // (a layout of 16,384 hosts x 8 rails is about 8 MiB) is refused.
+  // Without its newline. If the other side ends, the error is unknown_outcome; more than 16 MiB without a
+  // newline (a layout of 16,384 hosts x 8 rails is about 8 MiB) is refused.
   Result<std::string> read_line(const Call& call);
   Result<Done> write_line(std::string_view line, const Call& call);
   int descriptor() const { return socket_.number(); }
@@ -30,8 +30,8 @@ class LineChannel {
 
 Result<LineChannel> connect_to(const std::string& path);
 Result<Descriptor> listen_on(const std::string& path);
-// The next connection that waits, if this user made it; none: nobody waits, or another user did, whose
-// connection is closed unheard.
+// The next waiting connection of this user; none: no connection waits, or it was another user's, which is
+// closed unread.
 std::optional<LineChannel> accept_own(const Descriptor& listener);
 
 }  // namespace lockstep

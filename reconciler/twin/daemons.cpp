@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -32,13 +33,14 @@
 namespace lockstep {
 namespace {
 
-// Where Debian's frr and lldpd packages put them (dpkg -L frr lldpd).
+// Paths of Debian's frr and lldpd packages (dpkg -L frr lldpd).
 constexpr std::string_view kFrrPrograms = "/usr/lib/frr/";
 constexpr const char* kLldpd = "/usr/sbin/lldpd";
 constexpr const char* kFrrUser = "frr";
 constexpr std::string_view kRun = "/run";
 constexpr const char* kScratch = "/var/tmp";  // FRR has /var/tmp/frr compiled in, for its logs (lib/zlog.c)
-// Of a daemon's own tmpfs: anybody in it, which is the daemon; sockets and a few pages of log.
+// For a daemon's own tmpfs: writable by any user, because only the daemon sees it; holds sockets and a few
+// pages of log.
 constexpr const char* kOwnTmpfs = "mode=1777,size=1m";
 constexpr std::array<const char*, 3> kFrrDaemons{"zebra", "bgpd", "bfdd"};
 
@@ -50,7 +52,7 @@ DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const
   out.ready_socket = at.vty_socket(name);
   // bgpd and bfdd that don't find zebra's socket try again after 10 s (lib/zclient.c, zclient_event).
   if (name != "zebra") out.after = "zebra";
-  // No TCP vty (-P 0). Everything else that FRR would put in /run/frr and /etc/frr is named one by one.
+  // No TCP vty (-P 0). All other files that FRR would put in /run/frr and /etc/frr are set one by one.
   out.argv = {std::string(kFrrPrograms) + name,
               "-f",
               at.config_file(name),
@@ -70,8 +72,8 @@ DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const
               "stdout",
               "--log-level",
               "informational"};
-  // Nobody asks bfdd here, and it gives this socket to everybody (FRR, bfdd/control.c): in the /run that only
-  // the daemon has.
+  // bfdd's control socket is unused here, and FRR makes it world-accessible (FRR, bfdd/control.c): it is
+  // placed in the /run that only the daemon sees.
   if (name == "bfdd") out.argv.insert(out.argv.end(), {"--bfdctl", "/run/bfdd.sock"});
   return out;
 }
@@ -87,7 +89,24 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   return out;
 }
 
-// What a child needs on its way to exec, all of it made before the fork.
+// Beside this program, as both are built and installed.
+std::string agent_program() {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lockstep-agent").string();
+}
+
+DaemonPlan agent_daemon(const TwinRecord& record, const TwinDevice& device) {
+  const DevicePlaces at = places(record.layout.cluster, device.name);
+  DaemonPlan out;
+  out.device = device.name;
+  out.name = "agent";
+  out.ready_file = at.agent_dir + "/ready";
+  out.own_folders = false;
+  out.argv = {agent_program(), "--config", at.agent_dir + "/agent.yaml", "run", "--ready", out.ready_file};
+  return out;
+}
+
+// Everything that a child needs until exec, prepared before the fork.
 struct Launch {
   std::vector<char*> argv;  // into the plan
   const char* host_name = nullptr;
@@ -95,11 +114,12 @@ struct Launch {
   std::string log;
   std::string run_dir;
   std::vector<std::string> folders;  // from below /run down to the run directory
+  bool own_folders = true;
   int netns = -1;
   int report = -1;
 };
 
-// What the child writes: its id, then only if it has failed, where and why.
+// What the child writes: its id; then, only if it failed, where and why.
 struct Start {
   pid_t outer_pid = -1;
 };
@@ -139,6 +159,7 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
   out.log = at.log_file(plan.name);
   out.run_dir = at.run_dir;
   out.folders = folders_below_run(at.run_dir);
+  out.own_folders = plan.own_folders;
   out.netns = netns;
   out.report = report;
   return out;
@@ -147,12 +168,11 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
 // From here to become(): between fork and exec, so only async-signal-safe functions and system calls
 // (signal-safety(7), fork(2)); nothing that allocates.
 
-// A private /run with nothing in it but the device's own run directory and what the daemon makes itself:
-// FRR's user and lldpd's can't pass through the twin's own folders, and lldpd has /run/lldpd compiled in.
-// And a private /var/tmp, whose content ends with the daemon, however it ends; where there is none FRR leaves
-// nothing.
+// A private /run with only the device's own run directory and what the daemon creates: FRR's user and lldpd's
+// user can't traverse the twin's own folders, and lldpd has /run/lldpd compiled in. Also a private /var/tmp,
+// whose content disappears with the daemon, however it ends; without one FRR leaves nothing.
 bool give_own_folders(const Launch& launch) {
-  // What this machine unmounts is unmounted here as well (MS_SLAVE), so that no daemon keeps it busy.
+  // What this machine unmounts is unmounted here too (MS_SLAVE), so that no daemon keeps it busy.
   if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_SLAVE)) return false;
   // Opened in the new mount namespace: a bind from a mount of another one is EINVAL (mount(2)).
   const int kept = ::open(launch.run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -174,10 +194,10 @@ bool redirect(const std::string& log) {
 [[noreturn]] void become(const Launch& launch) {
   const auto fail = [&](Stage stage) {
     const Failure why{stage, errno};
-    (void)!::write(launch.report, &why, sizeof(why));  // at most PIPE_BUF bytes: whole (pipe(7))
+    (void)!::write(launch.report, &why, sizeof(why));  // at most PIPE_BUF bytes: atomic (pipe(7))
     ::_exit(127);
   };
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared when FRR changes user; the PID namespace is what holds
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared when FRR changes user; the PID namespace ends it in any case
   const Start start{outer_pid_of_self()};
   (void)!::write(launch.report, &start, sizeof(start));
   sigset_t none;
@@ -188,7 +208,7 @@ bool redirect(const std::string& log) {
   if (::unshare(CLONE_NEWUTS) != 0) fail(Stage::uts);
   if (::sethostname(launch.host_name, launch.host_name_size) != 0) fail(Stage::host_name);
   if (!redirect(launch.log)) fail(Stage::log);
-  if (!give_own_folders(launch)) fail(Stage::run);
+  if (launch.own_folders && !give_own_folders(launch)) fail(Stage::run);
   if (::chdir("/") != 0) fail(Stage::root);
   ::setpgid(0, 0);
   std::array<char*, 2> environment{const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nullptr};
@@ -197,7 +217,7 @@ bool redirect(const std::string& log) {
   ::_exit(127);
 }
 
-// The user that a device's daemons become; none: FRR is not installed.
+// The user that a device's daemons run as; none: FRR is not installed.
 struct DaemonUser {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -226,6 +246,7 @@ std::vector<DaemonPlan> daemons_of(const TwinRecord& record) {
     if (device.routing)
       for (const char* name : kFrrDaemons) out.push_back(frr_daemon(record, device.name, name));
     if (record.lldp) out.push_back(lldp_daemon(record, device));
+    if (record.agents) out.push_back(agent_daemon(record, device));
   }
   return out;
 }
@@ -248,6 +269,8 @@ Result<Done> preflight(const TwinRecord& record) {
     return Error{
         ErrorKind::unsupported,
         fmt::format("{} is not there: apt-get install lldpd, or leave LLDP out with --no-lldp", kLldpd)};
+  if (record.agents && ::access(agent_program().c_str(), X_OK) != 0)
+    return Error{ErrorKind::unsupported, agent_program() + " is not there, and --agents needs it"};
   return Done{};
 }
 
@@ -258,7 +281,7 @@ Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device)
   TRY(const bool made, make_folder(at.run_dir, {frr->uid, 0750}));
   if (!made) return Error{ErrorKind::refused, "create " + at.run_dir + ": the folder above it is gone"};
   if (record.lldp) {
-    // A frame that is sent before the other end listens is lost, and the next would come after 30 s
+    // A frame sent before the other end listens is lost, and the next would come only after 30 s
     // (lldpcli(8)).
     TRY_DONE(replace_file(at.config_file("lldpd"), "configure lldp tx-interval 1\n"));
   }
@@ -276,6 +299,7 @@ Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device)
 Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster) {
   const DevicePlaces at = places(cluster, plan.device);
   const std::string who = plan.device + ": " + plan.name;
+  if (!plan.ready_file.empty()) ::unlink(plan.ready_file.c_str());  // of an earlier start
   TRY(const Descriptor netns, open_netns(at.netns));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("pipe");
@@ -297,6 +321,7 @@ Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster) {
 }
 
 bool is_ready(const DaemonPlan& plan) {
+  if (plan.ready_socket.empty()) return ::access(plan.ready_file.c_str(), F_OK) == 0;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (plan.ready_socket.size() >= sizeof(address.sun_path)) return false;
@@ -308,7 +333,7 @@ bool is_ready(const DaemonPlan& plan) {
 
 std::string last_words(const DaemonPlan& plan, const std::string& cluster) {
   // The daemon's user owns the folder, and might put a link there.
-  constexpr std::size_t kLargest = std::size_t{16} << 20;  // a choice: days of a daemon that complains
+  constexpr std::size_t kLargest = std::size_t{16} << 20;  // chosen: days of a daemon that logs errors
   std::istringstream in(
       read_beneath(places(cluster, plan.device).run_dir, plan.name + ".log", kLargest).text);
   std::string last;

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// What a person's tools read by fixed path is the device's own, in a mount namespace that ends with the
+// Mounts the device's own files at the fixed paths that tools read, in a mount namespace that ends with the
 // command.
 Result<Done> arrange_mounts(const DevicePlaces& at) {
   if (!change_propagation(MS_SLAVE)) return errno_error("detach the mounts");
@@ -43,7 +43,8 @@ Result<Done> enter(const std::string& cluster, const std::string& device) {
   return arrange_mounts(at);
 }
 
-// What this process ignores and blocks for itself would hold for the command too (signal(7)).
+// Signals that this process ignores and blocks would otherwise be ignored and blocked in the command too
+// (signal(7)).
 void give_signals_back() {
   ::signal(SIGPIPE, SIG_DFL);
   sigset_t none;

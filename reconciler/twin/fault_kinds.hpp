@@ -1,4 +1,4 @@
-// The makers behind the table of faults, by what they touch: faults_link.cpp, faults_queue.cpp,
+// The functions behind the table of faults, by subsystem: faults_link.cpp, faults_queue.cpp,
 // faults_routing.cpp.
 #pragma once
 
@@ -30,9 +30,9 @@ Result<FaultLines> break_killed_daemon(const FaultOrder& order);
 // Runs `body` in the order's namespace, with a session there.
 Result<FaultLines> in_device(const FaultOrder& order,
                              const std::function<Result<FaultLines>(Session&)>& body);
-// A port by its spec's name; refused with the ports that there are.
+// A port by its name in the spec; the error lists the existing ports.
 Result<Link> port_of(const FaultOrder& order, const std::string& port);
-// An interface by the kernel's name.
+// An interface by its kernel name.
 Result<Link> link_of(const FaultOrder& order, const std::string& name);
 
 }  // namespace lockstep

@@ -1,12 +1,12 @@
 // Faults by name, for `lockstep twin break`: each breaks one thing in a twin's device the way it breaks in
-// life.
+// real networks.
 //
-// Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to our own daemon), only inside the
-// twin's namespaces, and each tells exactly what it did, with what was there before. There is no undo:
-// naming and healing are the reconciler's work (tests/twin holds it to both). Refuses: an unknown fault, a
-// missing or senseless argument, a device, daemon, port or address that is not there (`lo` is no port: no
-// cable goes there), a rate that slows nothing down, a parameter outside net.* (it would be this machine's),
-// with nothing changed.
+// Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to the twin's own daemon), only
+// inside the twin's namespaces, and each reports exactly what it did and what was there before. Faults can't
+// be reverted here: detecting and healing them is the reconciler's work (tested in tests/twin). Refuses, with
+// nothing changed: an unknown fault, a missing or meaningless argument, a device, daemon, port or address
+// that does not exist (`lo` is no port: it has no cable), a rate that slows nothing down, a parameter outside
+// net.* (it would be this machine's).
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@
 
 namespace lockstep {
 
-// One line each, as a person would have typed it: "gpu1: ip link set rail0 mtu 1500 (was 9000)".
+// One line each, as typed in a shell: "gpu1: ip link set rail0 mtu 1500 (was 9000)".
 using FaultLines = std::vector<std::string>;
 
 struct FaultOrder {
-  TwinReport twin;  // as it was when the order came
+  TwinReport twin;  // when the order came
   std::string device;
   DevicePlaces at;
   std::vector<std::string> arguments;  // after the device
   Call call;
 
-  // Argument number i, or what holds when it was not given.
+  // Argument number i, or the default if it was not given.
   std::string argument(std::size_t i, std::string_view otherwise = {}) const {
     return i < arguments.size() ? arguments[i] : std::string(otherwise);
   }
@@ -41,8 +41,8 @@ struct FaultOrder {
 struct Fault {
   std::string_view name;
   std::string_view arguments;  // "DEVICE PORT [MTU=1500]"
-  std::string_view what;       // what goes wrong, in words
-  std::string_view shown_by;   // which entries of `drift`, or what else; and what ends it
+  std::string_view what;       // what goes wrong
+  std::string_view shown_by;   // the entries of `drift`, or other output, that show it; and what ends it
   std::string_view native;     // how it is done
   std::size_t least = 0;       // arguments after the device
   std::size_t most = 0;

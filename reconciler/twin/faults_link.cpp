@@ -62,12 +62,11 @@ Result<FaultLines> write_parameter(const FaultOrder& order, const std::string& n
 }
 
 struct Destination {
-  const Descriptor* netns = nullptr;  // none: it stays where it is
-  std::uint32_t index = 0;            // that it gets there; 0: the kernel's choice
+  const Descriptor* netns = nullptr;  // none: stays in its namespace
+  std::uint32_t index = 0;            // its index there; 0: the kernel chooses
 };
 
-// One veth end on its way: renamed, and moved when there is a namespace to go to. Moving flushes addresses
-// and sets it down.
+// Renames one veth end, and moves it if a namespace is given. Moving flushes addresses and sets it down.
 Result<Done> relocate(const FaultOrder& order, std::uint32_t index, const std::string& name,
                       const Destination& to = {}) {
   std::optional<Error> failed;
@@ -94,8 +93,8 @@ Result<Done> relocate(const FaultOrder& order, std::uint32_t index, const std::s
   return Done{};
 }
 
-// lldpd 1.0.16 takes a port with the name and the index of one that has just gone for that one, and stays
-// deaf on it; a real port does not go when its cable does.
+// lldpd 1.0.16 confuses a new port with one that has just been removed if name and index are equal, and then
+// receives nothing on it; a real port is not removed with its cable.
 Result<std::uint32_t> fresh_index(const FaultOrder& order) {
   Result<std::uint32_t> out = std::uint32_t{0};
   TRY_DONE(in_namespace(order.at.netns_path, [&] {

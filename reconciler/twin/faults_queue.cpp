@@ -19,8 +19,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::uint32_t kMillion = 1'000'000;
-constexpr std::uint32_t kPreference =
-    49152;  // where the kernel begins when it chooses one itself (cls_api.c)
+constexpr std::uint32_t kPreference = 49152;  // the first value that the kernel chooses itself (cls_api.c)
 
 bpf_insn instruction(int code, int destination, int offset, std::int32_t value) {
   bpf_insn out{};

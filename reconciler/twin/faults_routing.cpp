@@ -48,8 +48,8 @@ Result<FaultLines> configure_bgp(const FaultOrder& order, const std::vector<std:
 Result<FaultLines> signal_daemon(const FaultOrder& order, int number, const char* name) {
   const std::string daemon = order.argument(0, "bgpd");
   TRY(const DaemonState one, daemon_of(order, daemon));
-  // The supervisor, its parent, has just told that it lives, and it alone could free the number.
-  // Its process group is its own (daemons.cpp), and has the child that speaks for lldpd.
+  // The supervisor, its parent, has just reported it alive, and only the supervisor could release the pid.
+  // The daemon has its own process group (daemons.cpp), which includes the child that speaks LLDP for lldpd.
   if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
   return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
 }
@@ -60,8 +60,8 @@ struct Sharing {
   std::vector<Route> routes;
 };
 
-// The first route of BGP (or `prefix`) that has several next hops, and every other BGP route on the same
-// group; lowest prefix first, so that the choice does not depend on the kernel's order.
+// The first BGP route (or `prefix`) with several next hops, and every other BGP route on the same group;
+// lowest prefix first, so that the choice does not depend on the kernel's order.
 Result<Sharing> sharing_of(netlink::Socket& socket, const std::string& prefix, const Call& call) {
   TRY(NetworkState state, read_network(socket, {.addresses = false, .routes = true, .rules = false}, call));
   std::sort(state.routes.begin(), state.routes.end(),
@@ -81,8 +81,8 @@ Result<Sharing> sharing_of(netlink::Socket& socket, const std::string& prefix, c
                                        : "the kernel has no BGP route " + prefix + " with several next hops"};
 }
 
-// The next-hop object of all members but `lost`: a member itself if only one is left, else a new group.
-// The group itself is not touched: zebra 8.4 sees that and sends its own down again
+// The next-hop object of all members but `lost`: a member itself if only one is left, else a new group. The
+// group itself is not changed: zebra 8.4 detects that and sends its own down again
 // (zebra_nhg_handle_kernel_state_change, zebra_nhg.c).
 Result<std::uint32_t> without(netlink::Socket& socket, const NextHopObject& group, std::uint32_t lost,
                               const Call& call) {
@@ -90,11 +90,11 @@ Result<std::uint32_t> without(netlink::Socket& socket, const NextHopObject& grou
   for (const auto& [id, weight] : group.members) {
     nexthop_grp one{};
     one.id = id;
-    one.weight = static_cast<__u8>(weight - 1);  // the kernel's is one less (linux/nexthop.h)
+    one.weight = static_cast<__u8>(weight - 1);  // the kernel stores weight - 1 (linux/nexthop.h)
     if (id != lost) members.push_back(one);
   }
   if (members.size() == 1) return members.front().id;
-  // zebra counts its ids from 1; "LS" in the upper half keeps clear of them.
+  // zebra counts its ids from 1; "LS" in the upper half avoids collisions.
   const std::uint32_t fresh = 0x4C530000U | (group.id & 0xFFFFU);
   netlink::Request request(RTM_NEWNEXTHOP, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
   request.header(nhmsg{}).put_number(NHA_ID, fresh);
@@ -104,13 +104,13 @@ Result<std::uint32_t> without(netlink::Socket& socket, const NextHopObject& grou
   return fresh;
 }
 
-// In FRR's own name (protocol bgp): zebra takes no note of such a change (is_selfroute, rt_netlink.c), which
-// is what makes it a route that FRR believes to be as it was.
+// Under FRR's own protocol (bgp): zebra ignores such a change (is_selfroute, rt_netlink.c), so FRR believes
+// that the route is unchanged.
 Result<Done> point(netlink::Socket& socket, const Route& route, std::uint32_t nexthop, const Call& call) {
   rtmsg header{};
   header.rtm_family = family_of(route.destination.address);
   header.rtm_dst_len = route.destination.length;
-  header.rtm_table = RT_TABLE_UNSPEC;  // RTA_TABLE says it
+  header.rtm_table = RT_TABLE_UNSPEC;  // see RTA_TABLE
   header.rtm_protocol = route.protocol;
   header.rtm_scope = route.scope;
   header.rtm_type = route.type;

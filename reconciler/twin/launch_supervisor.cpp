@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// It reads the record first; the largest is about 8 MiB.
+// The supervisor reads the record first; the largest is about 8 MiB.
 constexpr std::chrono::seconds kRecordPatience{10};
 
 struct Actions {
@@ -35,9 +35,8 @@ struct Actions {
   Actions& operator=(const Actions&) = delete;
 };
 
-// Nothing of the launcher is left to the supervisor but the lock and one socket: no terminal, no signal that
-// is ignored or blocked, no other descriptor. Both are above what they become, so that no dup2 lands on a
-// source.
+// The supervisor inherits only the lock and one socket: no terminal, no ignored or blocked signals, no other
+// descriptors. Both source descriptors are above their targets, so that no dup2 overwrites a source.
 void prepare(Actions& actions, int lock, int launcher, const std::string& log) {
   posix_spawn_file_actions_addopen(&actions.files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions.files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
@@ -77,7 +76,7 @@ Result<LineChannel> launch_supervisor(const std::string& executable, const TwinR
     TRY(const Descriptor high_launcher, moved_up(theirs.number()));
     Actions actions;
     prepare(actions, high_lock.number(), high_launcher.number(), twin_places(record.layout.cluster).log);
-    // The cluster is for people who look at ps(1).
+    // The cluster name is shown by ps(1).
     std::array<std::string, 3> words{"lockstep", kSupervisorWord, record.layout.cluster};
     std::array<char*, 4> argv{words[0].data(), words[1].data(), words[2].data(), nullptr};
     pid_t first = -1;

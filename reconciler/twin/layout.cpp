@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kKernelName = 15;  // IFNAMSIZ - 1, linux/if.h
 constexpr std::size_t kAltName = 127;    // ALTIFNAMSIZ - 1, linux/if.h
 // With these two, "/run/lockstep/twin/<cluster>/<device>/lldpd.sock" stays under the 108 bytes of a unix
-// socket path (unix(7)); the kernel's limit on host names, 64, is farther.
+// socket path (unix(7)); the kernel's limit on host names, 64, is higher.
 constexpr std::size_t kHostName = 48;
 constexpr std::size_t kClusterName = 24;
 
@@ -45,7 +45,7 @@ Result<Done> validate_device_name(std::string_view name) {
 }
 
 Result<Done> validate_port_name(std::string_view device, std::string_view port) {
-  // "all" and "default" are entries of net.*.conf, "lo" is there already.
+  // "all" and "default" are entries of net.*.conf, "lo" already exists.
   if (port.empty() || port == "lo" || port == "all" || port == "default" || port == "." || port == "..")
     return wrong(fmt::format("{}: a port can't be named '{}'", device, port));
   if (port.size() > kAltName)
@@ -61,6 +61,7 @@ std::set<std::string> pieces_of(const TwinRecord& record) {
   for (const TwinDevice& one : record.layout.devices) out.insert(piece_text(one));
   for (const TwinCable& one : record.layout.cables) out.insert(piece_text(one));
   out.insert(record.lldp ? "LLDP on" : "LLDP off");
+  out.insert(record.agents ? "agents" : "no agents");
   out.insert("FRR profile " + record.frr_profile);
   return out;
 }
@@ -91,7 +92,7 @@ Result<Done> validate(const TwinLayout& layout) {
     TRY_DONE(validate_device_name(one.name));
     if (!devices.insert(one.name).second) return wrong("device " + one.name + " is there twice");
   }
-  // Keyed by the kernel's name, so that two spec names that shorten to one are caught as well.
+  // Keyed by the kernel's name, so that two spec names with the same short form are detected too.
   std::map<std::pair<std::string_view, std::string>, std::string_view> ports;
   for (const TwinCable& cable : layout.cables) {
     for (const auto& [device, port] :
@@ -126,6 +127,7 @@ std::string to_text(const TwinRecord& record) {
   nlohmann::json out;
   out["cluster"] = record.layout.cluster;
   out["lldp"] = record.lldp;
+  if (record.agents) out["agents"] = true;
   out["frrProfile"] = record.frr_profile;
   out["name"] = record.name;
   out["folder"] = record.folder;
@@ -150,6 +152,7 @@ Result<TwinRecord> from_text(std::string_view text) {
   try {
     out.layout.cluster = in.at("cluster").get<std::string>();
     out.lldp = in.at("lldp").get<bool>();
+    out.agents = in.value("agents", false);
     out.frr_profile = in.at("frrProfile").get<std::string>();
     out.name = in.value("name", "");
     out.folder = in.value("folder", "");
@@ -213,7 +216,7 @@ TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const
     return had.contains(piece) && standing.contains(piece) && wanted.contains(piece);
   };
   TwinChange out;
-  std::set<std::string_view> fresh;  // devices whose cables can't stay
+  std::set<std::string_view> fresh;  // devices whose cables can't be kept
   for (const TwinDevice& one : has.devices) {
     if (stays(piece_text(one))) continue;
     fresh.insert(one.name);

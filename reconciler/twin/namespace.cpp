@@ -30,13 +30,14 @@ constexpr const char* kNetnsDir = "/run/netns";  // ip-netns(8)
 // Of the thread, not of the process: "self" is the thread group's leader.
 constexpr const char* kOwnNetns = "/proc/thread-self/ns/net";
 
-// A choice: iproute2 holds the lock of the folder for three calls of mount(2).
+// A chosen limit: iproute2 holds the lock of the folder for three calls of mount(2).
 constexpr std::chrono::seconds kLockPatience{5};
 constexpr int kLockPollMs = 10;
 
 std::string path_of(const std::string& name) { return std::string(kNetnsDir) + "/" + name; }
 
-// Who holds a lock of that file, by /proc/locks (proc(5)): "1: FLOCK  ADVISORY  WRITE 4711 00:1a:23 0 EOF".
+// The holder of a lock on that file, from /proc/locks (proc(5)): "1: FLOCK  ADVISORY  WRITE 4711 00:1a:23 0
+// EOF".
 std::string lock_holder(int descriptor) {
   struct stat locked {};
   if (::fstat(descriptor, &locked) != 0) return "another process";
@@ -59,9 +60,9 @@ std::string lock_holder(int descriptor) {
 bool share_netns_dir() { return ::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) == 0; }
 
 // The folder must be a shared mount, so that a namespace bound there appears in (and, on deletion, disappears
-// from) every mount namespace. Making it a mount takes the lock that iproute2's ipnetns.c takes, as two of
-// them would hide each other's namespaces; one that is a mount already needs none. Every user can open the
-// folder, and so hold that lock for as long as they like.
+// from) every mount namespace. Making it a mount takes the same lock as iproute2's ipnetns.c, because two
+// such mounts would hide each other's namespaces; an existing mount needs no lock. Every user can open the
+// folder, and so hold that lock indefinitely.
 Result<Done> prepare_netns_dir(const GoOn& go_on) {
   if (::mkdir(kNetnsDir, 0755) != 0 && errno != EEXIST) return errno_error("mkdir /run/netns");
   const Descriptor folder(::open(kNetnsDir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -99,9 +100,9 @@ Result<Descriptor> raise_loopback() {
 
 }  // namespace
 
-// mount(2) changes the propagation of mounts, and a chroot's root may be a folder inside of one: EINVAL. The
-// mount that it is in is to be reached only from outside, and setns(2) to the namespace that the thread is in
-// leads there, to the namespace's own root; then back.
+// mount(2) changes the propagation of mounts, and a chroot's root may be a folder inside a mount: EINVAL.
+// That mount is accessible only from outside the chroot: setns(2) to the thread's own namespace goes to the
+// namespace's root; then this returns to the chroot.
 bool change_propagation(unsigned long propagation) {
   if (::mount("", "/", nullptr, MS_REC | propagation, nullptr) == 0) return true;
   if (errno != EINVAL) return false;
@@ -112,7 +113,7 @@ bool change_propagation(unsigned long propagation) {
   const bool changed = ::mount("", "/", nullptr, MS_REC | propagation, nullptr) == 0;
   const int code = errno;
   if (::fchdir(root.number()) != 0 || ::chroot(".") != 0 || ::fchdir(folder.number()) != 0)
-    ::abort();  // outside of its chroot nothing may go on
+    ::abort();  // must not continue outside its chroot
   errno = code;
   return changed;
 }
@@ -136,7 +137,7 @@ Result<MadeNetns> create_netns(const std::string& name, const GoOn& go_on) {
     const Descriptor target(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
     if (!target) return errno_error("create " + path);
   }
-  // From here on a failure takes the file away again.
+  // From here on a failure removes the file again.
   const auto fail = [&](Error error) -> Result<MadeNetns> {
     if (auto gone = delete_netns(name); !gone) error.what += "; and " + gone.error().what;
     return error;
@@ -167,7 +168,7 @@ Result<Done> delete_netns(const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos)
     return Error{ErrorKind::invalid_spec, "'" + name + "' can't name a network namespace"};
   const std::string path = path_of(name);
-  // EINVAL: a file without a mount, left by a creation cut short.
+  // EINVAL: a file without a mount, left by an interrupted creation.
   while (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
   if (errno != EINVAL && errno != ENOENT) return errno_error("unmount " + path);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_error("remove " + path);

@@ -13,6 +13,7 @@ DevicePlaces places(std::string_view cluster, std::string_view device) {
   out.lldpd_socket = out.run_dir + "/lldpd.sock";
   out.frr_config = out.run_dir + "/frr.conf";
   out.zserv_socket = out.run_dir + "/zserv.api";
+  out.agent_dir = twin_places(cluster).supervisor_dir + "/agents/" + std::string(device);
   return out;
 }
 
@@ -24,6 +25,7 @@ TwinPlaces twin_places(std::string_view cluster) {
   out.record = out.supervisor_dir + "/record.json";
   out.control = out.supervisor_dir + "/control";
   out.log = out.supervisor_dir + "/log";
+  out.pki = out.supervisor_dir + "/pki";
   return out;
 }
 

@@ -30,7 +30,7 @@ std::string identity_file(const std::string& cluster) {
 
 std::string netns_prefix(const std::string& cluster) { return places(cluster, "").netns; }
 
-// The folders of all twins, from the outermost on.
+// The folders shared by all twins, outermost first.
 std::vector<std::string> shared_folders() {
   return {files::path(kTwinsDir).parent_path(), std::string(kTwinsDir)};
 }
@@ -49,7 +49,7 @@ Error file_error(const std::string& what, const std::error_code& failed) {
   return Error{ErrorKind::refused, what + ": " + failed.message()};
 }
 
-// The folders above, if nothing else is in them: a twin that is down leaves nothing.
+// Removes the parent folders if they are empty: a twin that is down leaves nothing.
 void drop_empty_parents(const std::string& run_dir) {
   std::error_code ignored;
   const files::path twins = files::path(run_dir).parent_path();
@@ -61,8 +61,8 @@ void drop_empty_parents(const std::string& run_dir) {
 
 Result<std::optional<Descriptor>> claim(const std::string& cluster) {
   const TwinPlaces at = twin_places(cluster);
-  // A holder removes the directory just before it ends: then open fails or the lock is of a file that has no
-  // name any more, and all begins again. Each round means that another twin command got to its end.
+  // A holder removes the directory just before it ends: then open fails or the lock is on a deleted file, and
+  // everything starts again. Each round means that another twin command has finished.
   for (int tries = 0; tries < 100; ++tries) {
     TRY(const bool made, make_folders(at));
     if (!made) continue;
@@ -138,7 +138,7 @@ std::optional<ProcessIdentity> identity_of(pid_t pid) {
   std::stringstream all;
   all << in.rdbuf();
   const std::string text = all.str();
-  // Field 2, the name, is in brackets and may hold anything; counting starts behind the last bracket.
+  // Field 2, the name, is in brackets and may contain anything; counting starts after the last bracket.
   const auto bracket = text.rfind(')');
   if (bracket == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(bracket + 1));

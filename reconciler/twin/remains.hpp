@@ -1,9 +1,9 @@
-// The run directory of a twin: who holds it, and taking away what a dead twin has left.
+// The run directory of a twin: its lock, and the removal of what a dead twin has left.
 //
-// Promises: the lock dies with its holder (flock(2)), whatever killed it; only things that bear the cluster's
-// own names are removed: /run/netns/ls-<cluster>-* and the run directory. Processes are never looked for: all
-// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock, and to touch what
-// is another user's.
+// Promises: the lock ends with its holder (flock(2)), however it was killed; only things with the cluster's
+// own name are removed: /run/netns/ls-<cluster>-* and the run directory. Processes are not searched for: all
+// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock, and to touch
+// another user's files.
 #pragma once
 
 #include <optional>
@@ -15,23 +15,23 @@
 
 namespace lockstep {
 
-// The lock of this cluster, making its run directory if there is none; none: somebody holds it.
+// The lock of this cluster, creating its run directory if there is none; none: another process holds it.
 Result<std::optional<Descriptor>> claim(const std::string& cluster);
 
-// Refuses folders that are not this user's, or are links: what is in them is another user's word.
+// Refuses folders that are not this user's, or are links: their contents are under another user's control.
 Result<Done> check_own(const std::string& cluster);
 
-// The clusters that have a run directory of this user's, running or left behind. Other users' are not told.
+// The clusters with a run directory of this user, running or left behind. Other users' are not listed.
 Result<std::vector<std::string>> twin_clusters();
 
-// What is there in the cluster's name, in words ("namespace ls-pod1-leaf0", "run directory ...").
+// The remains under the cluster's name, as text ("namespace ls-pod1-leaf0", "run directory ...").
 std::vector<std::string> remains_of(const std::string& cluster);
 
 enum class Leave : bool { nothing, lock };
-// Removes it. With Leave::lock the run directory and the held lock stay (to build anew).
+// Removes them. With Leave::lock the run directory and the held lock stay, for a new twin.
 Result<Done> clean_remains(const std::string& cluster, Leave leave);
 
-// The supervisor's identity, kept in the run directory: a pid means nothing without its start time.
+// The supervisor's identity, kept in the run directory: a pid alone is ambiguous without its start time.
 struct ProcessIdentity {
   pid_t pid = -1;
   unsigned long long started = 0;  // clock ticks after boot, field 22 of /proc/PID/stat (proc(5))

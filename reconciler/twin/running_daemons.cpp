@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How often sockets of starting daemons are tried; a daemon takes 20-60 ms to get there.
+// How often sockets of starting daemons are polled; a daemon takes 20-60 ms to start.
 constexpr int kStartPollMs = 2;
 
 }  // namespace
@@ -51,7 +51,7 @@ Result<Done> RunningDaemons::start(std::vector<DaemonPlan> plans, const GoOn& go
   return Done{};
 }
 
-// Starts what can start now; how many are ready.
+// Starts the daemons that can start now; returns how many are ready.
 Result<std::size_t> RunningDaemons::start_round(std::size_t first) {
   reap();
   std::size_t ready = 0;
@@ -117,9 +117,9 @@ void RunningDaemons::end_all() {
   end_processes([](const One&) { return true; });
 }
 
-// With their own children, which are of their process groups and become ours when they go: lldpd has one,
-// which would go on holding the socket. One that has not been waited for keeps its pid, so that this can't
-// hit anything else.
+// Includes their own children, which are in their process groups and are reparented to this process: lldpd
+// has one, which would keep the socket. A process that has not been waited for keeps its pid, so that no
+// other process can be hit.
 void RunningDaemons::end_processes(const std::function<bool(const One&)>& which) {
   for (const One& one : all_)
     if (which(one) && one.pid > 0) ::kill(-one.pid, SIGKILL);
@@ -137,7 +137,7 @@ void RunningDaemons::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid <= 0) return;
     const auto at = std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.pid == pid; });
-    if (at == all_.end()) continue;  // an orphan of a daemon, or a child that did not get to exec
+    if (at == all_.end()) continue;  // a reparented child of a daemon, or a child that did not get to exec
     const auto by = [](int number) { return fmt::format("signal {} ({})", number, ::strsignal(number)); };
     if (WIFSTOPPED(status)) {
       change(at->state, DaemonLife::stopped, "by " + by(WSTOPSIG(status)));

@@ -1,8 +1,8 @@
-// The daemons of a twin as their parent keeps them: each with its plan, its process and its state.
+// The daemons of a twin as managed by their parent: each with its plan, its process and its state.
 //
-// Promises: start() returns when all that it was given answer, or with an error and none of those left; what
-// ran before is not touched. No daemon is started again by itself. Ending one ends its own children too. The
-// caller has one thread (daemons.hpp, spawn) and waits for no child elsewhere.
+// Promises: start() returns when all given daemons answer, or with an error and none of them left; daemons
+// that already ran are not touched. No daemon is restarted automatically. Ending one ends its own children
+// too. The caller has one thread (daemons.hpp, spawn) and waits for no child elsewhere.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,16 @@ class RunningDaemons {
  public:
   explicit RunningDaemons(std::string cluster) : cluster_(std::move(cluster)) {}
 
-  // `told`: how many of them are ready, each time that one becomes so. `wake`: readable when a child ended.
+  // `told`: called with the number of ready daemons each time one becomes ready. `wake`: readable when a
+  // child ended.
   Result<Done> start(std::vector<DaemonPlan> plans, const GoOn& go_on,
                      const std::function<void(std::size_t done, std::size_t of)>& told, int wake);
-  // Ends it first, whatever it does.
+  // Ends the daemon first, in whatever state it is.
   Result<Done> restart(const std::string& device, const std::string& name);
-  // Those of a device end and are forgotten.
+  // Ends the daemons of a device and forgets them.
   void end(const std::string& device);
   void end_all();
-  // Takes note of those that ended, were stopped or went on.
+  // Records which daemons ended, were stopped or continued.
   void reap();
   std::vector<DaemonState> states() const;
 

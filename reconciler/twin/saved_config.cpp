@@ -29,7 +29,7 @@ Result<Done> tell(frr::Vty& vty, const frr::ConfigLine& line, bool top, const Ca
 Result<Done> tell_saved_config(const std::string& run_dir, const std::string& config_file,
                                const std::string& daemon, const Call& call) {
   // FRR's user owns the folder, and might put a link there.
-  constexpr std::size_t kLargest = std::size_t{64} << 20;  // as much as is saved (drivers/frr/save.cpp)
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // the limit for saving (drivers/frr/save.cpp)
   const std::filesystem::path file(config_file);
   const std::string text = read_beneath(file.parent_path(), file.filename(), kLargest).text;
   if (text.find_first_not_of(" \n") == std::string::npos) return Done{};

@@ -1,4 +1,4 @@
-// TwinReport: what a twin is doing now, and its form on the control socket (one line of JSON).
+// TwinReport: the current state of a twin, and its form on the control socket (one line of JSON).
 #pragma once
 
 #include <sys/types.h>
@@ -21,12 +21,12 @@ struct DaemonState {
   pid_t pid = -1;  // as `ps` on this machine shows it; -1 once it has ended
   DaemonLife life = DaemonLife::starting;
   std::string how;  // ended: "killed by signal 9 (Killed)", "exit status 1"; stopped: by which signal
-  std::int64_t since_unix_ms = 0;  // of `life`
+  std::int64_t since_unix_ms = 0;  // since when `life` holds
 };
 
 struct TwinReport {
   std::string cluster;
-  bool alive = false;  // false: no supervisor; `left_behind` says what is still there
+  bool alive = false;  // false: no supervisor; `left_behind` lists what remains
   std::string digest;
   pid_t supervisor = -1;
   std::int64_t since_unix_ms = 0;
@@ -35,7 +35,7 @@ struct TwinReport {
   std::vector<std::string> lost_cables;  // as examine() finds them
   std::vector<std::string> left_behind;
 
-  // Nothing to complain of: alive, every daemon running, every cable there.
+  // True if alive, with every daemon running and every cable present.
   bool sound() const;
 };
 

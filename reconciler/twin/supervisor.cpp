@@ -16,9 +16,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/twin/agents.hpp"
 #include "reconciler/twin/cables.hpp"
 #include "reconciler/twin/channel.hpp"
 #include "reconciler/twin/daemons.hpp"
+#include "reconciler/twin/management.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/remains.hpp"
@@ -32,9 +34,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A client that connects and says nothing must not hold up the supervisor for longer than this.
+// A client that connects and sends nothing must not block the supervisor for longer than this.
 constexpr milliseconds kClientPatience{1000};
-// A launcher is there for nothing else.
+// A launcher sends its data immediately.
 constexpr milliseconds kLauncherPatience{10'000};
 
 Call within(milliseconds patience) { return Call{steady_clock::now() + patience, {}, -1}; }
@@ -90,9 +92,9 @@ class Supervisor {
   bool tell(const char* step, std::size_t done, std::size_t of);
   void take_away();
 
-  TwinRecord record_;  // what there is
+  TwinRecord record_;  // what exists now
   std::string cluster_;
-  LineChannel asker_;  // who waits for what is made: the launcher, or a client that asked for a change
+  LineChannel asker_;  // the client waiting for the result: the launcher, or the one that requested a change
   Descriptor signals_;
   Descriptor listener_;
   RunningDaemons daemons_;
@@ -104,13 +106,13 @@ Result<Done> Supervisor::prepare() {
   sigset_t watched;
   ::sigemptyset(&watched);
   for (const int one : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::sigaddset(&watched, one);
-  // Blocked, so that they wait in the descriptor; process 1 would not get them by default action at all
+  // Blocked, so that they are read from the descriptor; process 1 would not get them by default action at all
   // (pid_namespaces(7)).
   ::sigprocmask(SIG_SETMASK, &watched, nullptr);
   signals_ = Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return errno_error("signalfd");
   TRY_DONE(record_supervisor(cluster_));
-  // The record is there before anything that it describes.
+  // The record is written before anything that it describes.
   return replace_file(twin_places(cluster_).record, to_text(record_) + "\n", {.mode = 0600});
 }
 
@@ -120,9 +122,13 @@ Result<Done> Supervisor::build() {
   return Done{};
 }
 
-// The devices of that part with their daemons, and its cables, which may end at devices that are there.
+// Creates the devices of that part with their daemons, and its cables, which may end at existing devices.
 Result<Done> Supervisor::make(const TwinRecord& part) {
   std::map<std::string, MadeNetns> made;
+  if (part.agents) {
+    TRY_DONE(make_controller(cluster_));
+    TRY_DONE(prepare_authority(part));
+  }
   TRY_DONE(make_namespaces(part, made));
   TRY_DONE(make_cables(part, made));
   return daemons_.start(
@@ -133,9 +139,11 @@ Result<Done> Supervisor::make(const TwinRecord& part) {
 Result<Done> Supervisor::make_namespaces(const TwinRecord& part, std::map<std::string, MadeNetns>& made) {
   const auto& devices = part.layout.devices;
   for (const TwinDevice& device : devices) {
-    TRY_DONE(drop_device(device.name));  // what a change that failed could not take away
+    TRY_DONE(drop_device(device.name));  // leftovers that a failed change could not remove
     TRY_DONE(prepare_run_dir(part, device));
+    if (part.agents) TRY_DONE(prepare_agent(part, device));
     TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns, [this] { return go_on(); }));
+    if (part.agents) TRY_DONE(connect_management(cluster_, device.name, one));
     made.emplace(device.name, std::move(one));
     if (!tell("namespaces", made.size(), devices.size())) return Error{ErrorKind::cancelled, "stopped"};
   }
@@ -155,7 +163,7 @@ Result<Done> Supervisor::make_cables(const TwinRecord& part, std::map<std::strin
   return wire(wirings, [&](std::size_t done) { return tell("cables", done, wirings.size()); });
 }
 
-// Ready; the twin stays only if the launcher is still there to say so.
+// Ready; the twin stays only if the launcher is still there to confirm it.
 Result<Done> Supervisor::hand_over() {
   const nlohmann::json ready{{"ready", true}, {"supervisor", outer_pid_of_self()}};
   TRY_DONE(asker_.write_line(ready.dump(), within(kLauncherPatience)));
@@ -172,7 +180,7 @@ void Supervisor::serve() {
     daemons_.reap();
     if (auto client = accept_own(listener_)) answer(*std::move(client));
   }
-  // A client that asked for the stop sees the end of the process, not an answer that comes too early.
+  // A client that requested the stop sees the end of the process, not an early answer.
   take_away();
 }
 
@@ -204,7 +212,7 @@ void Supervisor::answer(LineChannel client) {
   (void)client.write_line(reply, within(kClientPatience));
 }
 
-// What specs don't say is not changed by them.
+// Specs can't change these properties of a running twin.
 Result<Done> same_conduct(const TwinRecord& running, const TwinRecord& asked) {
   if (asked.layout.cluster != running.layout.cluster)
     return Error{ErrorKind::conflict, "this is twin " + running.layout.cluster};
@@ -215,6 +223,11 @@ Result<Done> same_conduct(const TwinRecord& running, const TwinRecord& asked) {
                        "down first"
                      : "it runs without LLDP and is asked for with it: give --no-lldp again, or take "
                        "it down first"};
+  if (asked.agents != running.agents)
+    return Error{ErrorKind::conflict, running.agents ? "it runs with agents and is asked for without: give "
+                                                       "--agents again, or take it down first"
+                                                     : "it runs without agents and is asked for with them: "
+                                                       "leave --agents out, or take it down first"};
   if (asked.frr_profile != running.frr_profile)
     return Error{ErrorKind::conflict, "it runs with FRR's profile " + running.frr_profile +
                                           " and is asked for with " + asked.frr_profile +
@@ -228,7 +241,7 @@ nlohmann::json Supervisor::change_as_asked(const TwinRecord& asked) {
   const TwinChange todo = change_between(record_.layout, stands, asked.layout);
   const std::uint64_t link_rate_was = record_.link_rate;
   Result<Done> done = change(asked, todo);
-  // Also of what was changed in part: the file says what there is.
+  // Also after a partial change: the record describes what exists.
   if (auto kept = replace_file(twin_places(cluster_).record, to_text(record_) + "\n", {.mode = 0600});
       done && !kept)
     done = std::move(kept.error());
@@ -242,9 +255,9 @@ nlohmann::json Supervisor::change_as_asked(const TwinRecord& asked) {
   return out;
 }
 
-// What goes is taken out first: a port that is cabled elsewhere has its name free by then. What is made is
-// made whole or not at all; so a change that fails or is cut off leaves a twin of whole devices and cables,
-// which record_ has, and the next one goes on from there.
+// Removals come first, so that the name of a port that is cabled elsewhere is free by then. Each piece is
+// created whole or not at all; a change that fails or is interrupted therefore leaves a twin of whole devices
+// and cables, which record_ describes, and the next change continues from there.
 Result<Done> Supervisor::change(const TwinRecord& asked, const TwinChange& todo) {
   TRY_DONE(take_out(todo));
   TwinRecord part = asked;
@@ -283,14 +296,16 @@ void Supervisor::unmake(const TwinChange& todo) {
   for (const TwinDevice& device : todo.devices_made) note(drop_device(device.name));
 }
 
-// Whatever there is of one that record_ does not have.
+// Removes all remains of a device that record_ does not contain.
 Result<Done> Supervisor::drop_device(const std::string& device) {
   const DevicePlaces at = places(cluster_, device);
   daemons_.end(device);
   TRY_DONE(delete_netns(at.netns));
   std::error_code failed;
-  std::filesystem::remove_all(at.run_dir, failed);  // does not follow links
-  if (failed) return Error{ErrorKind::refused, "remove " + at.run_dir + ": " + failed.message()};
+  for (const std::string& folder : {at.run_dir, at.agent_dir}) {
+    std::filesystem::remove_all(folder, failed);  // does not follow links
+    if (failed) return Error{ErrorKind::refused, "remove " + folder + ": " + failed.message()};
+  }
   return Done{};
 }
 
@@ -313,11 +328,11 @@ bool Supervisor::asked_to_stop() {
   return stop_;
 }
 
-// While something is made: nobody asked to stop, and who asked for it still waits.
+// While something is created: false if a stop was requested or the waiting client is gone.
 bool Supervisor::go_on() {
   if (asked_to_stop()) return false;
   pollfd asker{asker_.descriptor(), POLLIN | POLLRDHUP, 0};
-  // It says nothing meanwhile, so anything here is its end.
+  // It sends nothing meanwhile, so any event means that it has ended.
   return ::poll(&asker, 1, 0) == 0;
 }
 
@@ -333,7 +348,7 @@ void Supervisor::take_away() {
     (void)::dprintf(2, "%s\n", clean.error().text().c_str());
 }
 
-// From the launcher, before anything else. One that ends first has made nothing but the lock.
+// From the launcher, before anything else. A launcher that ends first has created only the lock.
 Result<TwinRecord> read_record(LineChannel& launcher) {
   TRY(const std::string line, launcher.read_line(within(kLauncherPatience)));
   return from_text(line);
@@ -342,7 +357,7 @@ Result<TwinRecord> read_record(LineChannel& launcher) {
 }  // namespace
 
 int supervisor_main() {
-  // Neither is for the daemons. Nothing else has these numbers in a program that has just begun.
+  // Neither is for the daemons. No other descriptor has these numbers in a program that has just started.
   for (const int one : {kSupervisorLock, kSupervisorLauncher}) {
     if (::fcntl(one, F_SETFD, FD_CLOEXEC) == 0) continue;
     (void)::dprintf(2, "%s is no command for people: `lockstep twin up` starts it\n", kSupervisorWord);
@@ -350,8 +365,8 @@ int supervisor_main() {
   }
   (void)::chdir("/");
   ::umask(022);
-  // The PID namespace is the next child's; this process ends at once, so that the supervisor is nobody's
-  // child here. It has one thread, as it has just been executed.
+  // The PID namespace applies to the next child; this process exits at once, so that the supervisor is
+  // reparented here. It has one thread, because it has just been executed.
   if (::unshare(CLONE_NEWPID) != 0) return 1;
   const pid_t child = ::fork();
   if (child != 0) ::_exit(child < 0 ? 1 : 0);

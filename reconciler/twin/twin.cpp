@@ -28,9 +28,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The supervisor answers in well under a millisecond; it can be busy starting one daemon again for 5 s.
+// The supervisor answers in well under a millisecond, but restarting a daemon can occupy it for 5 s.
 constexpr milliseconds kAnswerPatience{8000};
-// Taking 76 namespaces and 48 daemons away takes under a second on two cores.
+// Removing 76 namespaces and 48 daemons takes under a second on two cores.
 constexpr milliseconds kEndPatience{20'000};
 
 Call within(milliseconds patience, std::stop_token stop = {}) {
@@ -68,8 +68,8 @@ Result<std::string> ask(const std::string& cluster, const nlohmann::json& reques
   return channel.read_line(call);
 }
 
-// Waits until the process is gone; `kill` ends it first. True: it is gone. A pid that is another process's by
-// now counts as gone.
+// Waits until the process is gone; `kill` ends it first. True: it is gone. A pid that belongs to another
+// process by now counts as gone.
 Result<bool> await_end(const ProcessIdentity& who, bool kill, milliseconds patience) {
   const Descriptor process(::pidfd_open(who.pid, 0));
   if (!process) return true;
@@ -81,7 +81,7 @@ Result<bool> await_end(const ProcessIdentity& who, bool kill, milliseconds patie
   return ::poll(&ended, 1, static_cast<int>(patience.count())) > 0;
 }
 
-// Follows the supervisor's lines to the one that is no progress.
+// Reads the supervisor's lines up to the first one that is not progress.
 Result<nlohmann::json> follow(LineChannel& supervisor, const TwinProgressSink& progress, const Call& call) {
   for (;;) {
     TRY(const std::string line, supervisor.read_line(call));
@@ -94,8 +94,8 @@ Result<nlohmann::json> follow(LineChannel& supervisor, const TwinProgressSink& p
   }
 }
 
-// Told to stop by the end of our side, it takes away what it has made; only then is this done. What it says
-// where it had made all by then; none: nothing.
+// Closing this end makes the supervisor stop and remove what it has created; this waits for that. Returns its
+// answer if it had already finished; none: no answer.
 std::optional<nlohmann::json> give_up(LineChannel& supervisor) {
   ::shutdown(supervisor.descriptor(), SHUT_WR);
   const Call call = within(kEndPatience);
@@ -113,7 +113,7 @@ std::vector<std::string> words_in(const nlohmann::json& said, const char* list) 
   return out;
 }
 
-// By a supervisor that knows no changes: of a lockstep that was older.
+// For a supervisor of an older lockstep, which does not support changes.
 Result<TwinHandle> join_unchanged(const TwinReport& running, const TwinRecord& asked) {
   auto different = differences(running.record, asked, 8);
   if (asked.link_rate != running.record.link_rate) different.emplace_back("another link rate");
@@ -124,7 +124,7 @@ Result<TwinHandle> join_unchanged(const TwinReport& running, const TwinRecord& a
                            running.cluster, fmt::join(different, "; "))};
 }
 
-// Makes of a twin that is up the one that is asked for.
+// Changes a running twin to the requested one.
 Result<TwinHandle> change_running(const TwinRecord& asked, const TwinProgressSink& progress,
                                   const Call& call) {
   const std::string& cluster = asked.layout.cluster;
@@ -161,8 +161,13 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
                       const std::stop_token& stop) {
   const auto begin = steady_clock::now();
   TRY_DONE(validate(layout));
-  const TwinRecord record{layout,       options.lldp,   options.frr_profile,
-                          options.name, options.folder, options.link_rate};
+  const TwinRecord record{.layout = layout,
+                          .lldp = options.lldp,
+                          .agents = options.agents,
+                          .frr_profile = options.frr_profile,
+                          .name = options.name,
+                          .folder = options.folder,
+                          .link_rate = options.link_rate};
   TRY_DONE(preflight(record));
   TRY(std::optional<Descriptor> lock, claim(layout.cluster));
   if (!lock) {
@@ -206,11 +211,11 @@ Result<TwinReport> status(const std::string& cluster) {
   if (there.empty())
     return Error{ErrorKind::refused, "there is no twin " + cluster + ": `lockstep twin up` makes it"};
   if (auto line = ask(cluster, {{"op", "status"}})) return report_from_text(*line);
-  // No answer: dead, or not there yet, or stuck. The lock tells the first from the others.
+  // No answer: dead, not started yet, or stuck. The lock distinguishes a dead one from the others.
   TRY(std::optional<Descriptor> lock, claim(cluster));
   if (!lock)
     return Error{ErrorKind::transient, "twin " + cluster + " is starting, stopping or does not answer"};
-  if (remains_of(cluster).empty()) {  // it went down meanwhile, and claim() has made its directory again
+  if (remains_of(cluster).empty()) {  // it went down meanwhile, and claim() has created its directory again
     TRY_DONE(clean_remains(cluster, Leave::nothing));
     return Error{ErrorKind::refused, "twin " + cluster + " has just gone down"};
   }
@@ -222,7 +227,7 @@ Result<TwinReport> status(const std::string& cluster) {
 
 std::optional<TwinRecord> recorded_twin(const std::string& cluster) {
   if (!check_own(cluster)) return std::nullopt;
-  constexpr std::size_t kLargest = std::size_t{64} << 20;  // a choice: thousands of devices and their ports
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // chosen: thousands of devices and their ports
   Result<TwinRecord> record = from_text(read_named(twin_places(cluster).record, kLargest).text);
   return record ? std::optional(*std::move(record)) : std::nullopt;
 }

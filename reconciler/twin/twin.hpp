@@ -1,16 +1,16 @@
-// A twin: a live copy of a layout on this machine. Up, status, down, a daemon started again, a command
-// inside.
+// A twin: a live copy of a layout on this machine. Bring it up, show its status, take it down, restart a
+// daemon, run a command inside.
 //
 // Promises: up() returns when every daemon answers, or with an error and nothing left behind; a stop, or the
-// caller's own death, before that undoes everything. up() of a twin that runs makes of it what is asked for:
-// what is new or lost is made, what is not asked for any more is taken away, and what stays keeps its
-// processes, interfaces and traffic; a daemon that has ended is the reconciler's to start. Where that fails
-// or is stopped, the twin stays up with what was taken away gone and nothing new, and up() goes on from
-// there. down() leaves nothing, whatever state the twin was in, and succeeds when there is none. Two clusters
-// never touch each other, and no other user of this machine reaches a twin. Interfaces are made DOWN and
-// bare: links, addresses, MTU, sysctls, queues and BGP are the reconciler's work. Refuses: to give a twin
-// that runs LLDP or another FRR profile (conflict); folders that are links or belong to another user, which
-// stay as they are. Needs root.
+// caller's own death, before that undoes everything. up() of a running twin changes it to the requested
+// layout: new or lost parts are created, parts that are no longer requested are removed, and the others keep
+// their processes, interfaces and traffic; starting a daemon that has ended is the reconciler's work. If that
+// fails or is stopped, the twin stays up without the removed parts and without new ones, and up() continues
+// from there. down() leaves nothing, whatever state the twin was in, and succeeds if there is none. Two
+// clusters never interfere, and no other user of this machine has access to a twin. Interfaces are created
+// DOWN and bare: links, addresses, MTU, sysctls, queues and BGP are the reconciler's work. Refuses: to change
+// LLDP or the FRR profile of a running twin (conflict); folders that are links or belong to another user,
+// which are left unchanged. Needs root.
 #pragma once
 
 #include <chrono>
@@ -32,15 +32,16 @@ struct TwinOptions {
   std::string folder{};
   std::uint64_t link_rate = kTwinLinkRate;
   bool lldp = true;
+  bool agents = false;  // see TwinRecord
   // FRR's defaults: "datacenter" (BGP timers 3/9 s, connect retry 10 s, advertisement at once) or
   // "traditional".
   std::string frr_profile = "datacenter";
   std::chrono::milliseconds ready_within{60'000};
-  std::string executable = "/proc/self/exe";  // becomes the supervisor: see kSupervisorWord
+  std::string executable = "/proc/self/exe";  // runs as the supervisor: see kSupervisorWord
 };
 
 struct TwinProgress {
-  // "namespaces", "cables", "daemons"; "taken away"; "cleaning": a dead twin's remains, `text` says which
+  // "namespaces", "cables", "daemons"; "taken away"; "cleaning": remains of a dead twin, listed in `text`
   std::string step;
   std::size_t done = 0;
   std::size_t of = 0;
@@ -50,11 +51,11 @@ using TwinProgressSink = std::function<void(const TwinProgress&)>;
 
 struct TwinHandle {
   std::string cluster;
-  bool was_up = false;  // it ran already
+  bool was_up = false;  // it was already running
   pid_t supervisor = -1;
   std::chrono::milliseconds took{0};
-  std::vector<std::string> cleaned{};  // what a dead twin had left and was taken away first
-  // Of one that ran: what it was given and what was taken from it, as piece_text() has them.
+  std::vector<std::string> cleaned{};  // remains of a dead twin that were removed first
+  // For a running twin: the parts that were created and removed, as piece_text() shows them.
   std::vector<std::string> made{};
   std::vector<std::string> gone{};
   std::uint64_t link_rate = 0;  // bit/s
@@ -63,28 +64,27 @@ struct TwinHandle {
   bool changed() const { return !made.empty() || !gone.empty() || link_rate != link_rate_was; }
 };
 
-// Nothing was there: `was_up` false and `cleaned` empty.
+// If there was nothing: `was_up` is false and `cleaned` empty.
 struct TwinGone {
   bool was_up = false;
   bool killed = false;               // the supervisor did not answer and was killed
-  std::vector<std::string> cleaned;  // remains that no supervisor was left to take away
+  std::vector<std::string> cleaned;  // remains that were removed without a supervisor
 };
 
 Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
                       const std::stop_token& stop);
-// A twin that is not there is `refused`; one whose supervisor has died is a report with alive = false.
+// A twin that does not exist is `refused`; one whose supervisor has died is a report with alive = false.
 Result<TwinReport> status(const std::string& cluster);
-// As it was written down, whether the twin lives or not; none: there is no twin of this user's.
+// As recorded, whether the twin runs or not; none: this user has no such twin.
 std::optional<TwinRecord> recorded_twin(const std::string& cluster);
-// status() with the cables that a twin has lost: every device is entered.
+// status() with the twin's lost cables: enters every device.
 Result<TwinReport> examine(const std::string& cluster);
-// A supervisor that has not answered within `patience` (busy starting a daemon again, it may take 5 s) is
-// killed.
+// A supervisor that does not answer within `patience` (restarting a daemon can take 5 s) is killed.
 Result<TwinGone> down(const std::string& cluster,
                       std::chrono::milliseconds patience = std::chrono::milliseconds(8000));
 
 // Ends what is left of a daemon, which may be dead or hang, and starts it. Returns when it answers and has
-// been told the saved configuration.
+// loaded the saved configuration.
 Result<Done> restart_daemon(const std::string& cluster, const std::string& device, const std::string& daemon);
 
 // Becomes `argv` inside the device: its network, its host name, its own /sys, and its FRR run and

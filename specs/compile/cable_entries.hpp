@@ -1,5 +1,5 @@
-// Entries that tell whether the cable of a port (their first key) is in service: where one of them is not as
-// it is wanted, the cable carries nothing.
+// Entries that show whether the cable of a port (their first key) is in service: while one of them differs
+// from its desired value, no traffic passes over the cable.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What all parts of one compile share, and what the entries of one class of devices are collected in.
+// State shared by all parts of one compile, and the entries collected for one class of devices.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// Where no line says how many equal paths are used: a leaf of a 128-port switch has 64 uplinks.
+// Used where no spec sets the number of equal paths: a leaf of a 128-port switch has 64 uplinks.
 inline constexpr std::uint32_t kPathsDefault = 64;
 
 struct Compilation {
@@ -22,7 +22,7 @@ struct Compilation {
   const Allocation& allocation;
   OriginTable& origins;
   Diagnostics& diagnostics;
-  Diagnostics& by_hand;                 // warnings for `validate` alone
+  Diagnostics& by_hand;                 // warnings shown by `validate` only
   std::vector<ClaimantId> device_sets;  // one for each object of the kind, in the catalog's order
   std::vector<ClaimantId> fabrics;
   std::vector<ClaimantId> roce_profiles;
@@ -42,21 +42,21 @@ struct Compilation {
     report(code, at, std::move(message), std::move(hint));
     diagnostics.back().severity = Severity::warning;
   }
-  // Whether the last day of what has an end has passed.
+  // Whether the last valid day of an override or exception has passed.
   bool has_ended(const Said<Date>& until) const {
     return options.today && until.said && *until < *options.today;
   }
 };
 
-// The entries that all devices of one class have in common. Devices are of one class when they are of one
-// set, with the same ports cabled by the same laws and the same profiles: then they differ in numbers and
-// neighbours only.
+// The entries that all devices of one class have in common. Devices belong to one class if they are in the
+// same set and their ports have the same cabling laws and profiles: they then differ only in numbers and
+// neighbours.
 struct ClassEntries {
-  DeviceIndex example = 0;  // one of them
+  DeviceIndex example = 0;  // a device of the class
   EntryList list;
   std::vector<Claim> claims;
   std::vector<Allowed> allowed;
-  std::vector<ClaimantId> claimants;  // the objects that say anything of it
+  std::vector<ClaimantId> claimants;  // the objects that set any of its entries
 
   void claim(RowId collection, std::vector<std::string> keys, OriginId origin,
              std::optional<IpPrefix> within = {}) {
@@ -64,7 +64,7 @@ struct ClassEntries {
   }
 };
 
-// Each adds what one object wants of a class. The rows that numbered_entries.hpp names are not theirs.
+// Each adds what one object sets for a class, except for the rows that numbered_entries.hpp owns.
 void add_device_set_entries(Compilation& compilation, ClassEntries& out);
 void add_fabric_entries(Compilation& compilation, FabricIndex fabric, ClassEntries& out);
 void add_roce_entries(Compilation& compilation, FabricIndex fabric, std::size_t profile, ClassEntries& out);
@@ -72,7 +72,7 @@ void add_host_entries(Compilation& compilation, std::size_t profile, ClassEntrie
 
 // The ports of a device that a fabric cables, in path order.
 std::vector<PortIndex> fabric_ports(const Topology& topology, DeviceIndex device, FabricIndex fabric);
-// Is the device driven by a Linux kernel (whose hash is a kernel parameter)?
+// Whether the device has that driver.
 bool has_driver(const TopologyDevice& device, DriverName driver);
 
 }  // namespace lockstep

@@ -19,10 +19,10 @@
 namespace lockstep {
 namespace {
 
-// A class of devices, finished: its entries by row, ready to be copied.
+// A completed class of devices: its entries by row, ready to be copied.
 struct DeviceClass {
   std::vector<Entry> entries;
-  // Entries before the n-th numbered row, and in the end all.
+  // Number of entries before the n-th numbered row; the last element counts all.
   std::array<std::size_t, kNumberedRows.size() + 1> cut{};
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
@@ -73,7 +73,7 @@ class Compiler {
   using Signature = std::vector<std::uint32_t>;
 
   void add_claimants();
-  // False, and reported: more than may be.
+  // False, with a report, if the limit is exceeded.
   bool select_hosts();
   bool place_vlans();
   void classify();
@@ -81,7 +81,7 @@ class Compiler {
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
   void tell_unset(const std::vector<Entry>& entries);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
-  // One for each device, empty.
+  // Sets one empty intent per device.
   void no_intents() { out_.intents = std::vector<Intent>(out_.topology.devices.size()); }
   bool entries_fit();
   void refuse_numbered();
@@ -98,7 +98,7 @@ class Compiler {
   std::vector<std::vector<DeviceIndex>> covered_;                             // by claimant
   std::vector<DeviceClass> classes_;
   std::vector<std::uint32_t> class_of_;
-  std::atomic<std::size_t> made_ = 0;  // entries, by all threads
+  std::atomic<std::size_t> made_ = 0;  // number of entries, counted by all threads
 };
 
 std::string grouped(std::size_t number) {
@@ -129,7 +129,7 @@ void Compiler::add_claimants() {
 }
 
 bool Compiler::select_hosts() {
-  std::size_t pairs = 0;  // of a profile and a host: each may want entries there
+  std::size_t pairs = 0;  // pairs of a profile and a host: each may set entries there
   host_profiles_.resize(out_.topology.devices.size());
   for (std::uint32_t profile = 0; profile < catalog_.host_profiles.size(); ++profile) {
     const HostProfile& said = catalog_.host_profiles[profile];
@@ -150,7 +150,7 @@ bool Compiler::select_hosts() {
       host_profiles_[i].push_back(profile);
       any = true;
     }
-    if (any || !any_switch) continue;  // that no device at all matches, load has said
+    if (any || !any_switch) continue;  // load() has reported a selector that matches no device
     c_.warn(fabric_code::selects_nothing, said.selector.said ? said.selector.at : said.at,
             "the selector of HostProfile/" + *said.metadata.name + " matches switches only",
             "a HostProfile is for hosts: select a DeviceSet of role host");
@@ -159,7 +159,7 @@ bool Compiler::select_hosts() {
 }
 
 bool Compiler::place_vlans() {
-  std::size_t pairs = 0;  // of a VLAN and a device
+  std::size_t pairs = 0;  // pairs of a VLAN and a device
   vlans_of_.resize(out_.topology.devices.size());
   for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
     const std::vector<Vlan>& vlans = catalog_.fabrics[fabric].vlans;
@@ -190,13 +190,13 @@ std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
   return out;
 }
 
-// All that the entries of a class depend on: see ClassEntries.
+// Everything that the entries of a class depend on: see ClassEntries.
 Compiler::Signature Compiler::signature(DeviceIndex index) const {
   const Topology& topology = out_.topology;
   const TopologyDevice& device = topology.devices[index];
   Signature out{device.set, device.port_count, static_cast<std::uint32_t>(host_profiles_[index].size()),
                 static_cast<std::uint32_t>(vlans_of_[index].size()),
-                // Of one set, only an inventory's devices differ in it.
+                // Within a set only the devices of an inventory differ in platform.
                 catalog_.device_sets[device.set].inventory.empty() ? 0 : intern(device.platform)};
   out.insert(out.end(), host_profiles_[index].begin(), host_profiles_[index].end());
   for (const auto& [fabric, vlan] : vlans_of_[index]) out.insert(out.end(), {fabric, vlan});
@@ -271,7 +271,7 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   return out;
 }
 
-// Of what a field says, once a line: what a rule derives beside it is told in plans.
+// Reports entries of spec fields, once per line; entries that a rule derives are reported in plans.
 void Compiler::tell_unset(const std::vector<Entry>& entries) {
   if (c_.twin) return;
   for (const Entry& entry : entries) {
@@ -287,7 +287,7 @@ void Compiler::tell_unset(const std::vector<Entry>& entries) {
     one.severity = Severity::warning;
     one.at = origin.at;
     one.message = "no driver sets " + std::string(schema_row(entry.path.row()).pattern) + " yet";
-    one.hint = "it is proved and explained, and plans report it as not applied";
+    one.hint = "checked and explained, but no driver writes it; plans list it as not supported";
     out_.by_hand.push_back(std::move(one));
   }
 }
@@ -304,7 +304,7 @@ void Compiler::classify() {
   for (std::vector<DeviceIndex>& one : covered_) one.erase(std::unique(one.begin(), one.end()), one.end());
 }
 
-// Counted by class, before one of them is copied for a device.
+// Counts by class, before entries are copied for any device.
 bool Compiler::entries_fit() {
   std::vector<std::size_t> devices(classes_.size());
   for (const std::uint32_t one : class_of_) ++devices[one];
@@ -341,7 +341,7 @@ void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
   std::size_t count = shared.entries.size();
   for (const std::vector<Entry>& one : own) count += one.size();
   const std::size_t made = made_ += count;
-  if (made > c_.options.max_entries) return;  // nothing of this compile will be used
+  if (made > c_.options.max_entries) return;  // the result of this compile will be discarded
   std::vector<Entry> entries;
   entries.reserve(count);
   std::size_t from = 0;
@@ -364,7 +364,7 @@ void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
 
 void Compiler::make_intents(const std::vector<FabricNumbers>& numbers) {
   const auto count = static_cast<DeviceIndex>(out_.intents.size());
-  // Below this many devices a thread costs more than it saves.
+  // Below this number of devices a thread costs more than it saves.
   constexpr DeviceIndex kDevicesPerThread = 256;
   const DeviceIndex threads =
       std::clamp<DeviceIndex>(count / kDevicesPerThread, 1, std::max(c_.options.threads, 1U));

@@ -1,10 +1,11 @@
-// compile: objects and fabrics into one Intent a device: what each should be, every entry with the spec line
-// that wants it.
+// compile: turns objects and fabrics into one Intent per device: its desired entries, each with the spec line
+// that sets it.
 //
-// Promises: the same specs give the same intents, origins included; what an object covers it owns whole
-// (claims); nothing is dropped: what no driver carries compiles all the same. Refuses (LS12xx): two objects
-// that want different values of one entry with equal priority, what expand() and allocate() refuse, and more
-// entries than the options allow: before they are made, as a few lines can want more than a machine holds.
+// Promises: the same specs give the same intents, origins included; a collection that an object claims is
+// owned whole; nothing is dropped: entries that no driver supports are compiled too. Refuses (LS12xx): two
+// objects that set different values for one entry with equal priority; whatever expand() and allocate()
+// refuse; and more entries than the options allow, checked before they are created, because a few lines can
+// ask for more than a machine holds.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,12 @@
 namespace lockstep {
 
 struct TwinScale {
-  std::uint64_t link_rate = 1'000'000'000;  // bit/s of the fastest link; all others in proportion
+  std::uint64_t link_rate = 1'000'000'000;  // bit/s of the fastest link; all others are scaled in proportion
 };
 
-// Entries of all devices together, of 16 bytes each and some more on the way to it: above the largest fleet
-// that is measured (16,384 hosts x 8 rails with 2,560 switches: 22,033,408 entries, 0.4 GB; tests/perf).
+// Limit on the entries of all devices together (16 bytes each, more while they are built). It is above the
+// largest fleet that is measured (16,384 hosts x 8 rails with 2,560 switches: 22,033,408 entries, 0.4 GB;
+// tests/perf).
 inline constexpr std::size_t kEntriesDefault = 25'000'000;
 
 struct CompileOptions {
@@ -37,11 +39,11 @@ struct CompileOptions {
 struct Compiled {
   Topology topology;
   Allocation allocation;
-  std::vector<Intent> intents;         // one a device, by DeviceIndex
-  std::vector<std::uint32_t> rollout;  // the RolloutPolicy of each (rollout.hpp); kNone: none
+  std::vector<Intent> intents;         // one per device, by DeviceIndex
+  std::vector<std::uint32_t> rollout;  // the RolloutPolicy of each device (rollout.hpp); kNone: none
   Origins origins;
   Diagnostics diagnostics;
-  Diagnostics by_hand;  // warnings: what lockstep can't set; for `validate` to tell
+  Diagnostics by_hand;  // warnings about what lockstep can't set; shown by `validate`
   bool twin = false;
 };
 

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// How a quantity writes the unit of a row, and how many of the row's that is.
+// How a quantity writes a row's unit, and its size in the row's unit.
 struct Unit {
   std::string_view row;
   std::string_view suffix;
@@ -111,7 +111,7 @@ std::optional<Value> read_list(const Row& row, const Limits& limits, const Node&
   return row.is_set() ? Value::set(std::move(items)) : Value::list(items);
 }
 
-// What one value of a member is.
+// The type of one value of a member.
 template <class T>
 struct ItemOf;
 template <class T>
@@ -134,7 +134,7 @@ const Field& field_of() {
                        [](const Field& one) { return one.at == MemberOf<Member>::at; });
 }
 
-// As a field says it, with the rules of the object that the field belongs to.
+// As a field defines it, with the rules of the object that the field belongs to.
 template <auto Member>
 struct AsField {
   using Owner = typename MemberOf<Member>::Owner;
@@ -157,7 +157,8 @@ struct AsField {
   }
 };
 
-// As a type says it, where no field does. A kernel that counts bytes takes bit rates in steps of 8.
+// As a type defines it, for entries without a field. A kernel that counts bytes accepts bit rates in steps of
+// 8.
 constexpr Limits no_limits{.least = 0};
 constexpr Limits shaped_rates{
     .least = 1000, .range = "1Kbps or more", .why = "what Linux's shapers can keep"};
@@ -178,7 +179,7 @@ struct AsType {
   }
 };
 
-// One of the numbers that Fabric's ranges may hold.
+// An AS number that Fabric's ranges may contain.
 struct AsAsn {
   using T = std::uint32_t;
   static Limits limits() { return {.least = 1, .most = 4'294'967'294, .why = "RFC 6793, RFC 7300"}; }
@@ -319,7 +320,7 @@ constexpr EntryField routing_entries[] = {
     amount<NextHopText>(row("route[*]")),
 };
 
-// As it was written; items are kept in `store`.
+// The literal as written; items are stored in `store`.
 Node node_of(const Literal& literal, std::deque<Node>& store) {
   using Shape = Literal::Shape;
   Node node;
@@ -335,7 +336,7 @@ Node node_of(const Literal& literal, std::deque<Node>& store) {
   return node;
 }
 
-// "interface[*]/mtu" as a regular expression over paths, whose keys may hold brackets that match.
+// "interface[*]/mtu" as a regular expression over paths, whose keys may contain matching brackets.
 std::string pattern_of(RowId id) {
   constexpr std::string_view any = R"(([^\[\]]|\[[^\[\]]*\])+)";
   std::string out = "^";
@@ -390,7 +391,7 @@ std::optional<Value> read(const EntryField& field, const Literal& literal, Repor
   return field.read(schema_row(field.row), node_of(literal, store), reporter);
 }
 
-// What overrides may set: every entry that is configuration, as its field says it.
+// What overrides may set: every configuration entry, with the schema of its field.
 nlohmann::json entries_schema() {
   nlohmann::json patterns = nlohmann::json::object();
   for (std::size_t i = 0; i < kSchema.size(); ++i) {

@@ -1,9 +1,11 @@
-// The ordinary field of an entry: what specs may say of that entry, in which words and units. An override of
-// the entry is held to it, so that `memlock: 10GiB` means the same in both places.
+// The typed field that corresponds to an entry: which values specs may give the entry, in which words and
+// units. An override of the entry is checked against it, so that `memlock: 10GiB` means the same in both
+// places.
 //
-// Promises: one table, which compile reads values by and the JSON Schema is made from. A whole number is in
-// the row's unit where the field is a quantity. Refuses, at the value's place and as the field would: another
-// word, range or unit, and what the entry's unit cannot hold whole (1500ns as microseconds).
+// Promises: one table, used both by compile to read values and to generate the JSON Schema. A whole number is
+// in the row's unit where the field is a quantity. Refuses, at the value's position and with the field's
+// message: an unknown word, a value out of range or in another unit, and a value that is no whole number of
+// the entry's unit (1500ns as microseconds).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,13 +24,13 @@ struct EntryField {
   std::optional<Value> (*read)(const Row& row, const Node& node, Reporter& reporter);
 };
 
-// Null: any value of the row's type will do.
+// Null: any value of the row's type is accepted.
 const EntryField* field_of_entry(RowId row);
 
-// The entry's value from what was written; none with a diagnostic where the field would not take it.
+// The entry's value as written; none, with a diagnostic, if the field does not accept it.
 std::optional<Value> read(const EntryField& field, const Literal& literal, Reporter& reporter);
 
-// The JSON Schema of what overrides may set: every entry that is configuration.
+// The JSON Schema of what overrides may set: every configuration entry.
 nlohmann::json entries_schema();
 
 }  // namespace lockstep

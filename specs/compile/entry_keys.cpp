@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// "one of rx, tx" holds rx.
+// The items of a noun such as "one of rx, tx".
 template <const std::string_view& noun>
 bool is_one(std::string_view key) {
   std::string_view rest = noun.substr(std::string_view("one of ").size());
@@ -26,7 +26,7 @@ constexpr std::string_view pools = "one of lossless, headroom, lossy";
 constexpr std::string_view ways_to_gpus = "one of any, dmabuf, peermem";
 constexpr std::string_view queues = "one of combined, rx, tx";
 constexpr std::string_view classes = "one of 0, 1, 2, 3, 4, 5, 6, 7";  // IEEE 802.1Q
-// FRR's lib/route_types.txt: what bgpd redistributes without a number behind it.
+// FRR's lib/route_types.txt: sources that bgpd redistributes without a number.
 constexpr std::string_view sources =
     "one of babel, connected, eigrp, isis, kernel, nhrp, openfabric, ospf, ospf6, rip, ripng, sharp, static";
 constexpr std::string_view source_pattern =
@@ -66,7 +66,7 @@ bool is_route(std::string_view key) {
   return known && colon < key.size() && is_network(key.substr(colon + 1));
 }
 
-// The first that fits is taken.
+// The first match is used.
 constexpr EntryKey keys[] = {
     {"bfd-profile[*]", word_noun, word, has_form<Form::word>},
     {"bgp/aggregate[*]", "a prefix such as 10.64.0.0/16", R"([0-9A-Fa-f.:]+\/[0-9]+)", is_network},

@@ -1,8 +1,7 @@
-// EntryList: wanted entries in any order, and the same in path order with those that contradict each other
-// apart.
+// EntryList: desired entries in any order; returns them in path order, with contradictory entries separated.
 //
-// Promises: of equal paths the first added stays, so that whoever adds the objects of higher priority first
-// has them win; equal values are no contradiction.
+// Promises: of equal paths the first one added is kept, so objects must be added in descending priority;
+// equal values do not contradict each other.
 #pragma once
 
 #include <string>

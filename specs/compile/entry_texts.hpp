@@ -1,7 +1,7 @@
-// Texts of entries that no field of the specs says in the same words: a neighbour's AS, a next hop.
+// Texts of entries that no spec field writes in the same form, such as a neighbour's AS or a next hop.
 //
-// Promises: what is taken is what compile writes, or a driver reads back the same. Each is a scalar as those
-// of fields are, with a noun for messages and a pattern for the JSON Schema.
+// Promises: accepts exactly what compile writes or a driver reads back. Each is a scalar like those of
+// fields, with a noun for messages and a pattern for the JSON Schema.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// A port of any system; a Linux kernel's are shorter (DeviceSet).
+// A port name on any system; those of a Linux kernel are shorter (DeviceSet).
 inline constexpr std::string_view port_pattern = R"((?![^\]]*\.\.)[^\s\[\]]+)";
 struct PortText {
   static constexpr std::string_view noun = "a port's name: without blanks, brackets and '..'";
@@ -48,7 +48,7 @@ struct NextHopText {
   std::string text;
 };
 
-// dcb-dcbx(8); drivers read the words back in this order.
+// dcb-dcbx(8); drivers read the modes back in this order.
 struct DcbxMode {
   static constexpr std::string_view noun = "a DCBX mode such as 'host ieee'";
   static constexpr std::string_view pattern =

@@ -4,6 +4,7 @@
 
 #include "specs/compile/entry_fields.hpp"
 #include "specs/compile/entry_keys.hpp"
+#include "specs/compile/override_checks.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/reporter.hpp"
@@ -12,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Overrides and raw entries times the devices that they are for: ten for each of the most devices.
+// Overrides and raw entries times their devices: ten for each of the maximum number of devices.
 constexpr std::size_t kSettingsMax = 10 * kDevicesMax;
 
 Error wrong(RowId id, std::string_view expected) {
@@ -117,7 +118,7 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
   }
 }
 
-// Whether the devices' kernels can have an interface of the name that the path says; told where one can't.
+// Whether the devices' kernels can have an interface of the name in the path; reports it if one can't.
 bool Exceptions::can_be_there(Path path, const Said<std::string>& names, Position at) {
   const Row& of = schema_row(path.row());
   const bool names_interface = of.is_of_port() || of.is_of_bond();
@@ -134,7 +135,7 @@ bool Exceptions::can_be_there(Path path, const Said<std::string>& names, Positio
   return there;
 }
 
-// As the entry's ordinary field reads it; where none says the entry, any value of its type.
+// As the entry's typed field reads it; without a field, any value of the row's type.
 std::optional<Value> Exceptions::overriding(Path path, const Literal& literal) {
   const EntryField* const field = field_of_entry(path.row());
   if (field == nullptr) {
@@ -190,8 +191,12 @@ void Exceptions::set(Settings& settings, const Setting& setting, const Said<std:
 
 void Exceptions::apply(DeviceIndex device, Intent& intent) {
   if (const auto found = raws_.find(device); found != raws_.end()) apply(found->second, device, intent);
-  if (const auto found = overrides_.find(device); found != overrides_.end())
+  if (const auto found = overrides_.find(device); found != overrides_.end()) {
     apply(found->second, device, intent);
+    std::vector<OverriddenEntry> overridden;
+    for (const Setting& one : found->second) overridden.push_back({one.path, one.origin});
+    check_overrides(c_, device, intent, overridden);
+  }
 }
 
 void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device, Intent& intent) {
@@ -219,7 +224,7 @@ void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device,
   for (const Overruled& one : settle_clashes(c_, device, clashes)) intent.overruled.push_back(one);
 }
 
-// Whether an object says, or owns whole, what a raw entry stands for; reported once for each two lines.
+// Whether an object sets or claims what a raw entry stands for; reported once per pair of lines.
 bool Exceptions::is_typed(const Setting& raw, const Intent& intent) {
   return std::any_of(raw.stands_for.begin(), raw.stands_for.end(),
                      [&](const MeantEntries& one) { return is_typed(raw, one, intent); });
@@ -250,7 +255,7 @@ bool Exceptions::is_typed(const Setting& raw, const MeantEntries& entries, const
   c_.report(fabric_code::raw_conflict, c_.origins.origins()[raw.origin].at,
             "raw sets " + std::string(raw.path.key(1)) + " of " + intent.device + ", and " + other.object +
                 " " + says,
-            "say it in one place", {{other.at, "it is said here (" + other.rule + ")"}});
+            "set it in one place", {{other.at, "it is set here (" + other.rule + ")"}});
   return true;
 }
 
@@ -278,7 +283,7 @@ std::vector<Overruled> settle_clashes(Compilation& c, DeviceIndex example,
                  c.topology.devices[example].name + ", and " + a.object + " wants " +
                  clash.first.value.to_string(),
              "remove one, or give one of the objects a higher priority",
-             {{a.at, "the other is wanted here (" + a.rule + ")"}});
+             {{a.at, "the other is set here (" + a.rule + ")"}});
   }
   return out;
 }

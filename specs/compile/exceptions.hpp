@@ -1,12 +1,12 @@
-// What single devices have besides their class: `overrides:` and `raw:`, and what becomes of entries that are
-// wanted twice.
+// Entries that single devices have in addition to their class: `overrides:` and `raw:`; and how duplicate
+// entries are resolved.
 //
-// Promises: an override wins over every object, and what it replaces stays visible as overruled; one whose
-// end date has passed still holds and is reported (so is an exception under a Fabric's `allow`, which does
-// not hold any more); of two overrides, or two raw entries, of one entry the object with the higher priority
-// holds. Refuses, with the lines: paths that are no entry, effects, values that the entry's ordinary field
-// would refuse (entry_fields.hpp); two of equal priority; a raw entry that says what a typed field says, by
-// the entry's path or in the driver's own terms (map_native.hpp), or what an object owns whole.
+// Promises: an override wins over every object, and the value that it replaces stays visible as overruled; an
+// override past its end date still holds and is reported (an exception under a Fabric's `allow` is reported
+// too, but no longer holds); of two overrides, or two raw entries, of one entry the object with the higher
+// priority wins. Refuses, with the lines: paths that match no entry, effects, values that the entry's typed
+// field would refuse (entry_fields.hpp); two of equal priority; a raw entry that sets what a typed field
+// sets, by the entry's path or in the driver's own syntax (map_native.hpp), or what an object claims whole.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ namespace lockstep {
 
 class Exceptions {
  public:
-  // Reads the overrides and raw entries of all objects. `covered`: the devices that each claimant says
-  // anything of.
+  // Reads the overrides and raw entries of all objects. `covered`: the devices for which each claimant sets
+  // any entry.
   Exceptions(Compilation& compilation, const std::vector<std::vector<DeviceIndex>>& covered);
-  // Empty for most devices, so that they pay nothing.
+  // Empty for most devices, which then cost nothing.
   void apply(DeviceIndex device, Intent& intent);
-  // Whether some device has an entry of this row overridden.
+  // Whether an entry of this row is overridden on any device.
   bool override_any(RowId row) const;
 
  private:
@@ -34,7 +34,7 @@ class Exceptions {
     Path path;
     Value value;
     OriginId origin = 0;
-    std::vector<MeantEntries> stands_for;  // of a raw entry: what it may not say where a typed field does
+    std::vector<MeantEntries> stands_for;  // of a raw entry: it may not set them where a typed field does
   };
   using Settings = std::map<DeviceIndex, std::vector<Setting>>;
   template <class Kind>
@@ -55,14 +55,14 @@ class Exceptions {
   Settings overrides_;
   Settings raws_;
   std::size_t count_ = 0;                         // of both
-  std::set<std::pair<OriginId, OriginId>> told_;  // two lines that contradict each other, on any device
+  std::set<std::pair<OriginId, OriginId>> told_;  // pairs of contradictory lines already reported
 };
 
-// An entry's value from what was written; none with a diagnostic where it is not of the row's type.
+// An entry's value as written; none, with a diagnostic, if it is not of the row's type.
 Result<Value> value_of(RowId row, const Literal& literal);
 
-// Entries of one class that two objects want differently: overruled where one has the higher priority, else
-// an error.
+// Resolves entries of one class for which two objects set different values: the lower priority is overruled;
+// equal priority is an error.
 std::vector<Overruled> settle_clashes(Compilation& compilation, DeviceIndex example,
                                       const std::vector<Clash>& clashes);
 

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Twelve digits: what a product of two decimal constants is, without what binary makes of it.
+// Twelve digits: shows a product of two decimal constants without binary rounding errors.
 std::string number_text(double value) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 12);
@@ -174,7 +174,7 @@ std::string_view rule_of(const Headroom& headroom) {
     case HeadroomRule::table:
       return "the vendor's row for this speed (or the next) and the next longer cable";
     case HeadroomRule::mlx5:
-      return "xoff = (fixed + cable) x Gbit/s + MTU; in all: xoff, a largest frame and a cell";
+      return "xoff = (fixed + cable) x Gbit/s + MTU; total: xoff, a largest frame and a cell";
   }
   return {};
 }
@@ -189,11 +189,11 @@ void Explainer::headroom() {
   term("rule", std::string(rule_of(*computed)));
   quantity("xoff", static_cast<double>(computed->xoff), "B");
   if (computed->rule != HeadroomRule::mlx5) quantity("xon", static_cast<double>(computed->xon), "B");
-  quantity("in all", static_cast<double>(computed->size), "B");
+  quantity("total", static_cast<double>(computed->size), "B");
   if (computed->reserved != computed->size) shared_headroom();
 }
 
-// Of the whole switch.
+// For the whole switch.
 void Explainer::shared_headroom() {
   const std::optional<BufferUse> use = buffer_of(catalog_, topology_, device_);
   if (!use || use->shared_headroom == 0) return;
@@ -225,7 +225,7 @@ void Explainer::cable_length() {
   if (law.said)
     term("cable", format(*law), "", law.at);
   else
-    term("cable", format(Length{kAssumedCableMillimetres}), "assumed: its law says none");
+    term("cable", format(Length{kAssumedCableMillimetres}), "assumed: its cabling rule sets none");
 }
 
 void Explainer::ecn() {
@@ -292,21 +292,21 @@ void Explainer::rails() {
   }
 }
 
-Error no_device(const Compiled& compiled, std::string_view device) {
+}  // namespace
+
+Result<DeviceIndex> device_called(const Compiled& compiled, std::string_view name) {
+  if (const DeviceIndex index = compiled.topology.find_device(name); index != kNone) return index;
   std::vector<std::string_view> names;
   for (const TopologyDevice& one : compiled.topology.devices) names.push_back(one.name);
-  std::string what = "the specs have no device called '" + std::string(device) + "'";
-  if (const std::string_view near = nearest(device, names); !near.empty())
+  std::string what = "the specs have no device called '" + std::string(name) + "'";
+  if (const std::string_view near = nearest(name, names); !near.empty())
     what += "; did you mean '" + std::string(near) + "'?";
   return Error{ErrorKind::invalid_spec, std::move(what)};
 }
 
-}  // namespace
-
 Result<Explanation> explain(const Compiled& compiled, const Catalog& catalog, std::string_view device,
                             Path path) {
-  const DeviceIndex index = compiled.topology.find_device(device);
-  if (index == kNone) return no_device(compiled, device);
+  TRY(const DeviceIndex index, device_called(compiled, device));
   const Intent& intent = compiled.intents[index];
   const Entry* const entry = intent.want.find(path);
   if (entry == nullptr)

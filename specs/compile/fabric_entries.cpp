@@ -22,7 +22,7 @@ std::uint64_t seconds(const Said<Duration>& time) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(*time).count());
 }
 
-// A dot in a port's name is written as a slash in a parameter's name (sysctl(8)).
+// A dot in a port's name becomes a slash in a parameter's name (sysctl(8)).
 std::string sysctl_word(std::string_view port) {
   std::string out(port);
   std::replace(out.begin(), out.end(), '.', '/');
@@ -70,7 +70,7 @@ class FabricClass {
   void add_speed(const TopologyPort& port, const TopologyLink& link);
   OriginId origin_of_speed(const TopologyPort& port, const TopologyLink& link);
   void add_rail(std::string_view port, OriginId arp, OriginId filter);
-  // What an exception names, if it is of this kind.
+  // The field of an exception for this kind of state.
   using Named = const Said<std::string>& (*)(const AllowedState&);
   void add_pools();
   void add_pool(const Said<IpPrefix>& pool);
@@ -93,8 +93,7 @@ class FabricClass {
   std::vector<PortIndex> ports_;
 };
 
-// NCCL has one file for all the fabrics of a host: two that want different values of it are a clash of
-// theirs.
+// NCCL has one file for all fabrics of a host: two fabrics with different values clash.
 void FabricClass::add_nccl() {
   const auto has_rdma = [this](PortIndex port) { return c_.topology.ports[port].rdma; };
   if (device_.is_switch() || *said_.role != FabricRole::backend || std::ranges::none_of(ports_, has_rdma))
@@ -144,7 +143,7 @@ void FabricClass::add_port(PortIndex index) {
   }
 }
 
-// Of a link whose law says no speed: the port's own line, else that of the port at its other end.
+// For a link whose law sets no speed: the line of the port, else of the port at its other end.
 OriginId FabricClass::origin_of_speed(const TopologyPort& port, const TopologyLink& link) {
   const DeviceSet& set = c_.catalog.device_sets[device_.set];
   const ClaimantId own = c_.device_sets[device_.set];
@@ -173,8 +172,8 @@ void FabricClass::add_speed(const TopologyPort& port, const TopologyLink& link) 
   out_.list.add(Path(row("interface[*]/speed"), {port.name}), link.speed / 1'000'000, origin);
 }
 
-// Linux's max of "all" and the port's own value counts for these three (ip-sysctl), so the port's own is
-// enough, and other ports of the host are left alone.
+// For these three Linux uses the maximum of "all" and the port's own value (ip-sysctl), so setting the port's
+// own is enough, and the host's other ports are not changed.
 void FabricClass::add_rail(std::string_view port, OriginId arp, OriginId filter) {
   const std::string prefix = "net.ipv4.conf." + sysctl_word(port);
   sysctl(prefix + ".arp_announce", "2", arp);
@@ -189,12 +188,12 @@ void FabricClass::add_pools() {
   if (!device_.is_switch() && hosts.said)
     out_.claim(row("route-mtu[*]"), {hosts->network().text()},
                c_.origins.add(who_, hosts.at, rule::owned_whole));
-  if (hosts.said)  // no loopback is anybody's neighbour
+  if (hosts.said)  // a loopback is never a neighbour
     add_foreign(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), of(hosts, rule::pool_traffic),
                 [](const AllowedState& one) -> const Said<std::string>& { return one.neighbor; });
 }
 
-// What goes to a pool's addresses goes where the specs say, and nowhere else.
+// Traffic to a pool's addresses must go only where the specs route it.
 void FabricClass::add_pool(const Said<IpPrefix>& pool) {
   if (!pool.said) return;
   const std::string key = pool->network().text();
@@ -211,7 +210,7 @@ void FabricClass::add_pool(const Said<IpPrefix>& pool) {
              pool->network());
 }
 
-// A set of what others have: `wanted` of it, and what `allow` names.
+// A set of foreign state: the `wanted` members, and those that `allow` lists.
 void FabricClass::add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted) {
   for (const AllowedState& one : said_.allow) {
     const Said<std::string>& what = named(one);
@@ -224,7 +223,7 @@ void FabricClass::add_foreign(Path path, OriginId origin, Named named, std::vect
   out_.list.add(path, Value::set(std::move(wanted)), origin);
 }
 
-// The ports that specs put under another device, in the words of drivers ("swp1 is under red (vrf)").
+// The ports that specs assign to another device, in the drivers' format ("swp1 is under red (vrf)").
 std::vector<std::string> FabricClass::wanted_masters() const {
   std::vector<std::string> out;
   const auto put = [&out](std::string_view port, const std::string& master, const std::string& kind) {
@@ -268,9 +267,9 @@ void FabricClass::add_hash_policy(OriginId origin) {
   std::uint32_t fields = 0;
   for (const Said<HashField>& field : said_.routing->load_balancing->hash_fields)
     fields |= kernel_bit(*field);
-  // Not policy 1 for the five-tuple: forwarding by it, the kernel takes the hash that a packet brings along
-  // where it brings one (fib_multipath_hash, net/ipv4/route.c), and what comes over veth, a container's or a
-  // twin's, brings its socket's: a random number that changes with each retransmission timeout.
+  // Not policy 1 for the five-tuple: when forwarding with it, the kernel uses the packet's own hash if it has
+  // one (fib_multipath_hash, net/ipv4/route.c), and packets from a veth (a container's or a twin's) have
+  // their socket's: a random number that changes with each retransmission timeout.
   constexpr std::uint32_t kAddresses = 0x3;
   const std::string_view policy = fields == kAddresses ? "0" : "3";
   for (const std::string family : {"net.ipv4", "net.ipv6"}) {
@@ -313,7 +312,7 @@ void FabricClass::add_load_balancing() {
                     c_.origins.add(who_, said->hash_fields.front().at, "routing.loadBalancing.hashFields"));
     }
   }
-  // A kernel's multipath is static hashing: nothing is to be set for it.
+  // A kernel's multipath is static hashing: there is nothing to set.
   if (said->mode.said && !(kernel && *said->mode == Spreading::static_hash))
     out_.list.add(Path(row("load-balancing/mode"), {}), to_string(*said->mode),
                   of(said->mode, "routing.loadBalancing.mode"));
@@ -344,7 +343,7 @@ void FabricClass::add_neighbor(std::string_view port) {
   add(row("bgp/neighbor[*]/keepalive"), keepalive,
       timers.keepalive.said ? of(timers.keepalive, "routing.timers.keepalive")
                             : of(routing.protocol, rule::timers_default));
-  // Both ends are of this fabric, and propose the same.
+  // Both ends belong to this fabric, and propose the same.
   const SessionTimers proposed{static_cast<std::int64_t>(keepalive), static_cast<std::int64_t>(hold)};
   const SessionTimers agreed = agreed_timers(proposed, proposed);
   const OriginId in_use = routing.timers.said ? of(routing.timers, rule::session_timers)

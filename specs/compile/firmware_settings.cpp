@@ -30,8 +30,7 @@ Diagnostic by_hand(Position at, std::string message, std::string hint) {
 
 std::string hint_to_set(std::string_view platform, std::string_view name, std::string_view value) {
   const std::string how = how_to_set(platform, name, value);
-  return "set it with " + (how.empty() ? "the vendor's tool" : how) +
-         ", then reset the firmware or reboot; nothing here reads it, so it is not compared";
+  return "set it with " + (how.empty() ? "the vendor's tool" : how) + ", then reset the firmware or reboot";
 }
 
 bool says_true(const Nic& nic, std::string_view name) {

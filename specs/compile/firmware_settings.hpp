@@ -1,7 +1,7 @@
-// What is to be said of a setting of a NIC's firmware before any device is asked.
+// Checks settings of NIC firmware before any device is contacted.
 //
-// Promises: each line of the specs is told of once for each platform. Refuses (LS1007) a value that the
-// setting can't have. What lockstep can't set, or doesn't know, is a warning for `validate` alone (LS1024),
+// Promises: each spec line is reported once per platform. Refuses (LS1007) a value that the setting can't
+// have. A setting that lockstep can't set, or doesn't know, is a warning shown by `validate` only (LS1024),
 // with the command that sets it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// Of `nic.settings` at a port of that platform.
+// Checks `nic.settings` for a port of that platform.
 void check_firmware_settings(const Compilation& compilation, const Nic& nic, std::string_view platform);
 
 }  // namespace lockstep

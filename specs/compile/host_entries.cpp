@@ -34,7 +34,7 @@ struct Profile {
     add(Path(row("gpu/direct[*]"), {to_string(*gpu.direct)}), gpu.direct, "ready", "gpu.direct");
     add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(entry_text(*gpu.driver)), "gpu.driver");
     add(Path(row("gpu/ecc"), {}), gpu.ecc, *gpu.ecc, "gpu.ecc");
-    if (*gpu.nic_affinity != NicAffinity::none)  // asks for nothing
+    if (*gpu.nic_affinity != NicAffinity::none)  // `none` requires nothing
       add(Path(row("gpu/nic-affinity"), {}), gpu.nic_affinity, to_string(*gpu.nic_affinity),
           "gpu.nicAffinity");
     add(Path(row("gpu/persistence"), {}), gpu.persistence, *gpu.persistence, "gpu.persistence");

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSoftwareBytes = 65'536;
 constexpr std::uint64_t kSoftwareRate = 1'000'000'000;
 
-// At most what a Value's integer holds, which is more than any port takes.
+// Capped at the maximum of a Value's integer, which is more than any port accepts.
 std::uint64_t in_proportion(std::uint64_t value, std::uint64_t numerator, std::uint64_t denominator) {
   if (denominator == 0) return value;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -80,9 +80,11 @@ EcnThresholds ecn_of_port(const EcnPort& port, const Ecn& ecn, bool twin) {
 
 std::uint64_t max_rate_of(const TopologyLink& link, const RateOrRatio& said, bool twin) {
   const std::uint64_t speed = twin ? link.speed_in_twin : link.speed;
-  if (said.share) return in_proportion(speed, said.ratio.parts_per_million, 1'000'000);
-  return twin ? in_proportion(said.rate.bits_per_second, link.speed_in_twin, link.speed)
-              : said.rate.bits_per_second;
+  const std::uint64_t wanted = said.share ? in_proportion(speed, said.ratio.parts_per_million, 1'000'000)
+                               : twin
+                                   ? in_proportion(said.rate.bits_per_second, link.speed_in_twin, link.speed)
+                                   : said.rate.bits_per_second;
+  return std::max(kLeastShapedRate, wanted / kShapedRateStep * kShapedRateStep);
 }
 
 std::uint64_t software_ecn_threshold(std::uint64_t rate, std::uint32_t mtu) {

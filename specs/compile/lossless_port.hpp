@@ -1,5 +1,5 @@
-// The lossless arithmetic of one port: what specs/fabric/lossless.hpp computes, asked with what a link and a
-// platform are. Shared by compile and explain.
+// The lossless arithmetic of one port: calls specs/fabric/lossless.hpp with the properties of a link and a
+// platform. Shared by compile and explain.
 #pragma once
 
 #include "specs/fabric/buffer_use.hpp"
@@ -9,8 +9,8 @@ namespace lockstep {
 
 Result<Headroom> headroom_of_port(const Catalog& catalog, const Topology& topology, PortIndex port);
 
-// What a switch's buffer is used for (what the proofs compute); nothing on a host, and where the buffer is
-// not known.
+// How a switch's buffer is used (as the proofs compute it); none on a host, or if the buffer size is not
+// known.
 std::optional<BufferUse> buffer_of(const Catalog& catalog, const Topology& topology, DeviceIndex device);
 
 struct EcnPort {
@@ -21,15 +21,15 @@ struct EcnPort {
 };
 EcnPort ecn_port(const Catalog& catalog, const Topology& topology, PortIndex port,
                  const std::optional<PfcPoint>& fires);
-// Given thresholds as they are, `auto` by ecn_auto(). In a twin both in proportion to the scaled link, and
-// then both raised until the lower one is what a kernel's queue needs: a round trip there takes longer than a
-// fabric's.
+// Explicit thresholds are kept, `auto` is computed by ecn_auto(). In a twin both are scaled with the link,
+// then raised together until the lower one is what a kernel's queue needs: a round trip takes longer in a
+// twin than in a fabric.
 EcnThresholds ecn_of_port(const EcnPort& port, const Ecn& ecn, bool twin);
 
 // bit/s
 std::uint64_t max_rate_of(const TopologyLink& link, const RateOrRatio& said, bool twin);
 
-// Bytes of backlog of a kernel's queue from which ECT packets are marked.
+// Bytes of backlog in a kernel queue above which ECT packets are marked.
 std::uint64_t software_ecn_threshold(std::uint64_t rate, std::uint32_t mtu);
 
 }  // namespace lockstep

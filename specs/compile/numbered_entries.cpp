@@ -19,8 +19,8 @@ void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out)
   for (const std::vector<PortIndex>& group : routes.groups) {
     std::vector<std::string> names;
     for (const PortIndex port : group) names.emplace_back(c.topology.ports[port].name);
-    // With more equal paths than are allowed, which of them are used is the speaker's own choice (RFC 4271
-    // 9.1.2.2, at last by router id); how many is not.
+    // With more equal paths than allowed, the BGP speaker chooses which ones it uses (RFC 4271 9.1.2.2,
+    // finally by router id); their number is fixed.
     const bool too_many = group.size() > out.max_paths;
     out.group_ports.push_back(too_many ? Value{} : Value::set(std::move(names)));
     if (!too_many || std::exchange(reported, true)) continue;
@@ -140,7 +140,7 @@ void NumberedEntries::add_routes(DeviceIndex device, FabricIndex index) {
   }
 }
 
-// What a switch has once, whichever fabrics share it.
+// Entries that a switch has once, whichever fabrics share it.
 void NumberedEntries::add_speaker(DeviceIndex device) {
   const Allocation& given = c_.allocation;
   if (given.loopback[device])
@@ -170,8 +170,8 @@ void NumberedEntries::add_switch(DeviceIndex device) {
   }
 }
 
-// A host's rails: what is sent from a rail's address leaves by that rail. What is sent from no particular
-// address stays off the spines where it can, and else is spread over all rails.
+// A host's rails: traffic from a rail's address leaves through that rail. Traffic without a source address
+// stays off the spines if possible, and is otherwise spread over all rails.
 void NumberedEntries::add_rails(DeviceIndex device, FabricIndex index) {
   const FabricNumbers& numbers = fabrics_[index];
   const std::vector<Endpoint>& all = c_.topology.fabrics[index].endpoints;
@@ -196,7 +196,7 @@ void NumberedEntries::add_rails(DeviceIndex device, FabricIndex index) {
     const auto& block = c_.allocation.block[index][at->leaf];
     if (!block) continue;
     const Path route(row("route[*]"), {"main:" + block->text()});
-    // Two rails in one leaf share the block's route.
+    // Two rails on one leaf share the block's route.
     const auto known =
         std::find_if(routes.begin(), routes.end(), [&](const Entry& there) { return there.path == route; });
     if (known == routes.end()) {
@@ -223,7 +223,7 @@ const std::array<std::vector<Entry>, kNumberedRows.size()>& NumberedEntries::of(
   } else {
     for (FabricIndex i = 0; i < fabrics_.size(); ++i) add_rails(device, i);
   }
-  // One fabric's destinations are in path order already, and there may be thousands.
+  // One fabric's destinations are already in path order, and there may be thousands.
   std::vector<Entry>& fib = rows(row("fib[*]"));
   const bool ordered = fabrics_.size() == 1;
   if (ordered) {
@@ -237,7 +237,7 @@ const std::array<std::vector<Entry>, kNumberedRows.size()>& NumberedEntries::of(
   for (std::vector<Entry>& one : out_) {
     if (one.size() < 2) continue;
     if (&one != &fib || !ordered) std::sort(one.begin(), one.end(), by_path);
-    // Pools that overlap are reported by allocate(); a tree has each path once all the same.
+    // allocate() reports overlapping pools; a tree must still contain each path only once.
     one.erase(
         std::unique(one.begin(), one.end(), [](const Entry& a, const Entry& b) { return a.path == b.path; }),
         one.end());

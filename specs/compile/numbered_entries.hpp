@@ -1,8 +1,8 @@
-// The entries of one device that no other has: addresses, neighbours, AS number, aggregate, tables of rails,
-// and the routes that must be in its kernel.
+// The entries that are unique to one device: addresses, neighbours, AS number, aggregate, routing tables of
+// rails, and the routes expected in its kernel.
 //
-// Promises: these rows come from here only (kNumberedRows, ascending), so that a device's tree is its class's
-// entries and these, row by row. Safe to use from several threads, one object each.
+// Promises: these rows are compiled only here (kNumberedRows, ascending), so that a device's tree is the
+// entries of its class plus these, row by row. Safe to use from several threads, one object per thread.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr std::array kNumberedRows{row("bgp/aggregate[*]"),
                                           row("route[*]"),
                                           row("rule[*]")};
 
-// What is the same for all devices of a fabric, made once, before any thread starts.
+// Data that all devices of a fabric share, built once before any thread starts.
 struct FabricNumbers {
   bool routed = false;
   std::vector<OriginId> law_peer;  // by law
@@ -46,10 +46,11 @@ struct FabricNumbers {
   struct Destination {
     std::uint32_t number;  // into FabricRoutes::destinations
     Path ports;            // fib[BLOCK]
-    Path paths;            // fib[BLOCK]/paths; of no row where no group is too large
+    Path paths;            // fib[BLOCK]/paths; a path without a row if no group is too large
   };
   std::vector<Destination> destinations;  // in path order
-  // By group: which ports must be used; none where it has more than max_paths, and only their number counts.
+  // By group: the ports that must be used; none for a group larger than max_paths, where only their number
+  // counts.
   std::vector<Value> group_ports;
   std::vector<std::uint32_t> switch_number;  // by device
 };
@@ -77,8 +78,8 @@ class NumberedEntries {
 
 std::vector<FabricNumbers> prepare_numbers(Compilation& compilation);
 
-// The routing table of a rail: 1000 and up, a thousand a fabric, so that it collides neither with the
-// kernel's 253 to 255 nor with small numbers that people choose.
+// The routing table number of a rail: from 1000, a thousand per fabric, so that it collides neither with the
+// kernel's 253 to 255 nor with the small numbers that people choose.
 constexpr std::uint32_t rail_table_number(FabricIndex fabric, std::uint32_t endpoint) {
   return 1000 * (fabric + 1) + endpoint;
 }

@@ -1,7 +1,8 @@
-// OriginTable: who wants an entry, and which line says so: each origin once, however many entries have it.
+// OriginTable: which object sets an entry, and on which line; each origin is stored once, however many
+// entries share it.
 //
-// Promises: ids in the order of first use, the same in every run. A claimant is an object with what it says
-// of itself: priority, mode, suspend, onDelete.
+// Promises: ids are in the order of first use, the same in every run. A claimant is an object with its own
+// priority, mode, suspend and onDelete.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,12 @@ class OriginTable {
   explicit OriginTable(const Catalog& catalog);
   ClaimantId add_claimant(std::string_view kind, const Object& object);
   const Claimant& claimant(ClaimantId id) const { return claimants_[id]; }
-  // Of one that was added.
+  // The claimant must have been added.
   const Claimant& claimant_named(std::string_view name) const;
   const Claimant& claimant_of(OriginId origin) const { return claimants_[of_origin_[origin]]; }
 
-  // A rule that derives from a field; `at` is the field's place, or the object's where the field is not said.
+  // A rule that derives from a field; `at` is the position of the field, or of the object if the field is not
+  // written.
   OriginId add(ClaimantId claimant, Position at, std::string_view rule);
   template <class T>
   OriginId of(ClaimantId claimant, const Said<T>& field, std::string_view rule) {

@@ -16,8 +16,8 @@ constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
 constexpr std::uint64_t kMillimetresPerMetre = 1000;
 constexpr std::uint64_t kEct0 = 2;  // RFC 3168: ECT(0)
 
-// The class that the unnamed DSCPs and priorities go to: "default", else the one that is not lossless with
-// the lowest number.
+// The class for DSCPs and priorities that no class lists: "default", else the lossy class with the lowest
+// number.
 std::size_t default_class(const RoceProfile& profile) {
   std::size_t best = profile.classes.size();
   for (std::size_t i = 0; i < profile.classes.size(); ++i) {
@@ -85,7 +85,7 @@ class RoceClass {
   ClaimantId who_;
   ClassEntries& out_;
   std::size_t default_;
-  std::optional<BufferUse> buffer_;                   // of a switch
+  std::optional<BufferUse> buffer_;                   // on a switch
   std::vector<std::vector<std::string>> dscps_;       // by class
   std::vector<std::vector<std::string>> priorities_;  // by class
 };
@@ -164,7 +164,7 @@ void RoceClass::add_class(PortIndex index, std::size_t number) {
 
 void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
   const Result<Headroom> headroom = headroom_of_port(c_.catalog, c_.topology, index);
-  if (!headroom) return;  // the proofs say which constants the platform lacks
+  if (!headroom) return;  // the proofs report which constants the platform lacks
   const std::string_view port = c_.topology.ports[index].name;
   const OriginId origin = of(one.lossless, rule::headroom);
   const Buffers& buffers = *said_.buffers;
@@ -189,14 +189,14 @@ void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
   }
 }
 
-// None: neither the profile nor the platform says one.
+// None: neither the profile nor the platform sets one.
 std::optional<std::int64_t> RoceClass::threshold_of(PortIndex port) const {
   const Result<const Platform*> platform = find_platform(c_.catalog, c_.topology.ports[port].platform);
   if (!said_.buffers->dynamic_threshold.said && !(platform && (*platform)->alpha_log2)) return std::nullopt;
   return platform ? dynamic_threshold(said_, **platform) : *said_.buffers->dynamic_threshold;
 }
 
-// Of the whole switch: the headroom that its classes share, and what is said of its pools.
+// For the whole switch: the headroom that its classes share, and the profile's pools.
 void RoceClass::add_pools() {
   const Buffers& buffers = *said_.buffers;
   if (buffer_ && buffer_->shared_headroom != 0)
@@ -253,7 +253,7 @@ void RoceClass::add_nic(std::string_view port) {
   add_dcqcn(port);
 }
 
-// As the NIC counts it.
+// In the NIC's unit.
 std::uint64_t counted(Duration time) { return static_cast<std::uint64_t>(time.count()) / kDcqcnTime; }
 std::uint64_t counted(BitRate rate) { return rate.bits_per_second / kDcqcnRate; }
 std::uint64_t counted(Ratio share) { return share.parts_per_million / kDcqcnShare; }
@@ -286,7 +286,7 @@ void RoceClass::add_dcqcn(std::string_view port) {
   add(row("interface[*]/dcqcn/max-rate"), said.max_rate, "dcqcn.maxRate");
 }
 
-// That RDMA on this fabric is sent in; nullptr: none that has a DSCP.
+// The class for RDMA on this fabric; nullptr: none that has a DSCP.
 const TrafficClass* RoceClass::rdma_class() const {
   const TrafficClass* const one = class_for(said_, rdma_of(*c_.catalog.fabrics[fabric_].role));
   return one == nullptr || one->dscp.empty() ? nullptr : one;
@@ -324,7 +324,10 @@ void RoceClass::add_port(PortIndex index) {
   const TopologyLink& link = c_.topology.links[port.link];
   EntryList& list = out_.list;
   const OriginId whole = c_.origins.add(who_, c_.origins.claimant(who_).at, rule::owned_whole);
-  out_.claim(row("interface[*]/class[*]"), {std::string(port.name)}, whole);
+  for (const RowId of_class : {row("interface[*]/class[*]"), row("interface[*]/class[*]/max-rate"),
+                               row("interface[*]/class[*]/ecn-min"), row("interface[*]/class[*]/ecn-max"),
+                               row("interface[*]/class[*]/ecn-probability")})
+    out_.claim(of_class, {std::string(port.name)}, whole);
   std::vector<std::string> lossless;
   Position first_lossless{};
   for (std::size_t i = 0; i < said_.classes.size(); ++i) {

@@ -13,10 +13,10 @@ std::vector<std::uint32_t> rollout_policies(const Catalog& catalog, const Topolo
   const std::vector<RolloutPolicy>& all = catalog.rollout_policies;
   std::vector<std::uint32_t> chosen(topology.devices.size(), kNone);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>>
-      equal;  // devices, by two policies
+      equal;  // devices, by pair of policies
   for (DeviceIndex d = 0; d < topology.devices.size(); ++d) {
     const TopologyDevice& device = topology.devices[d];
-    std::uint32_t rival = kNone;  // of the same priority as the chosen one
+    std::uint32_t rival = kNone;  // with the same priority as the chosen one
     for (std::uint32_t p = 0; p < all.size(); ++p) {
       if (!selects(*all[p].selector, catalog.device_sets[device.set], device.ordinal, device.name)) continue;
       if (chosen[d] == kNone || *all[p].priority > *all[chosen[d]].priority) {

@@ -1,8 +1,8 @@
-// Which RolloutPolicy each device is under: of those that select it, the one with the highest priority,
-// whole.
+// Which RolloutPolicy applies to each device: of those that select it, the one with the highest priority, as
+// a whole.
 //
-// Promises: pure; the others say nothing of that device, not even what the first leaves unsaid. Refuses
-// (LS1238): two of equal priority that select one device, both lines named.
+// Promises: pure; the other policies do not apply to that device, not even for fields that the first leaves
+// unset. Refuses (LS1238): two policies of equal priority that select one device, with both lines.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-// By DeviceIndex: into Catalog::rollout_policies; kNone: no policy selects it.
+// By DeviceIndex: index into Catalog::rollout_policies; kNone: no policy selects the device.
 std::vector<std::uint32_t> rollout_policies(const Catalog& catalog, const Topology& topology,
                                             Diagnostics& diagnostics);
 

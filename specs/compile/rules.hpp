@@ -1,5 +1,5 @@
-// The rules by which compile derives entries, by name, with the sentence that `explain` shows. A rule that is
-// not here is a spec field, and the entry is what the field says.
+// The rules by which compile derives entries, by name, with the sentence that `explain` shows. A name that is
+// not listed here is a spec field, and the entry is copied from that field.
 #pragma once
 
 #include <array>
@@ -62,8 +62,8 @@ inline constexpr std::string_view max_rate = "max-rate";
 }  // namespace rule
 
 inline constexpr std::array kRules{
-    RuleText{rule::cabling, "a port that a law cables must exist, be up and have a carrier"},
-    RuleText{rule::lldp_peer, "LLDP must show the port that the law puts at the other end"},
+    RuleText{rule::cabling, "a port that a cabling rule names must exist, be up and have a carrier"},
+    RuleText{rule::lldp_peer, "LLDP must show the port that the cabling rule has at the other end"},
     RuleText{rule::host_link_address,
              "each host link has a /31 (RFC 3021; IPv6 /127, RFC 6164) of its leaf's block, by the leaf "
              "port's place "
@@ -155,8 +155,8 @@ inline constexpr std::array kRules{
     RuleText{rule::dynamic_threshold, "the platform's: alpha = 2^n of what is free"},
     RuleText{
         rule::cable_length,
-        "a driver that computes headroom itself counts with the cable that the law says, rounded up to a "
-        "metre, else with 300 m, as the proofs do"},
+        "a driver that computes headroom itself uses the cable length of the cabling rule, rounded up to a "
+        "metre, else 300 m, as the proofs do"},
     RuleText{rule::no_pause,
              "global pause is off where PFC is in use (IEEE 802.1Qbb: a port uses one or the other)"},
     RuleText{rule::dcbx, "the host decides, no peer does: DCBX in host mode, IEEE version (dcb-dcbx(8))"},

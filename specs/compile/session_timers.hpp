@@ -1,6 +1,7 @@
-// The timers that a BGP session runs with, from what its two ends propose (RFC 4271, 4.2 and 4.4).
+// The timers that a BGP session runs with, negotiated from the proposals of its two ends (RFC 4271, 4.2 and
+// 4.4).
 //
-// Promises: pure; a session that only one end configures keeps what is wanted of that end.
+// Promises: pure; a session configured at one end only keeps that end's desired timers.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@ struct SessionTimers {
   std::int64_t hold_s = 0;
 };
 
-// What the end that proposes `own` runs with.
+// The timers that the end which proposes `own` runs with.
 SessionTimers agreed_timers(SessionTimers own, SessionTimers peer);
 
-// Where an exception gave one end of a session timers of its own: what both ends then run with.
+// Adjusts both ends of sessions where an exception gave one end its own timers.
 void settle_session_timers(const Topology& topology, std::vector<Intent>& intents);
 
 }  // namespace lockstep

@@ -1,6 +1,5 @@
-// Entries that no driver there is can set on any device: they are wanted, proved, explained, and reported as
-// not applied. Which those are follows from the drivers; tests/unit/linux/unset_rows_test.cpp holds the list
-// to them.
+// Entries that no driver can set on any device: they are compiled, proved, explained, and reported as not
+// applied. The list follows from the drivers; tests/unit/linux/unset_rows_test.cpp keeps the two in step.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ constexpr RowId kByName[] = {row("diverted[*]/filters"),
                              row("service[*]"),
                              kSysctl};
 
-// Of "via 10.64.0.0 dev rail0" next hops, each port once.
+// From "via 10.64.0.0 dev rail0" next hops, each port once.
 std::set<std::string, std::less<>> ports_of_route(Value value) {
   constexpr std::string_view kDev = " dev ";
   std::set<std::string, std::less<>> out;
@@ -39,7 +39,7 @@ std::set<std::string, std::less<>> ports_of_route(Value value) {
   return out;
 }
 
-// "rail0" of "net.ipv4.conf.rail0.rp_filter"; a port's own dots are written as slashes there (sysctl(8)).
+// "rail0" of "net.ipv4.conf.rail0.rp_filter"; dots in a port's name are written as slashes there (sysctl(8)).
 std::string port_of_sysctl(std::string_view name) {
   for (const std::string_view stem :
        {"net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.neigh.", "net.ipv6.neigh."}) {

@@ -1,4 +1,4 @@
-// What an intent names for drivers to look for (Scope::named).
+// The names in an intent that drivers look up (Scope::named).
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace lockstep {
 
-// Rows of which a device has too many entries to read them all: kernel parameters, packages, services,
-// offloads.
+// Rows of which a device has too many entries to read all of them: kernel parameters, packages,
+// services, offloads and others.
 bool is_read_by_name(RowId row);
 
-// The entries of such rows that the intent names, the ports that it wants something of, as interface[NAME],
-// and the routes that it wants, as fib[PREFIX], where what diverts them is looked for.
+// The entries of such rows that the intent contains; the ports for which it sets anything, as
+// interface[NAME]; and its routes, as fib[PREFIX], for which drivers look for diversions.
 std::vector<Path> wanted_by_name(const Intent& intent);
 
-// The ports that an entry elsewhere can't be without: those of a route's next hops, that of a kernel
-// parameter of one. What is no port may be among them ("all" of net.ipv4.conf.all).
+// The ports that an entry outside the port rows needs: the ports of a route's next hops, the port of a kernel
+// parameter. Names that are no ports may be among them ("all" of net.ipv4.conf.all).
 std::vector<Path> ports_needed(Path entry, Value want);
 
 }  // namespace lockstep

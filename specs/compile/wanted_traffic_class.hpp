@@ -1,4 +1,4 @@
-// The traffic class that RDMA on a port is to have, as its RoceProfile compiles: DSCP << 2 | ECN.
+// The desired traffic class of RDMA on a port, as its RoceProfile compiles: DSCP << 2 | ECN.
 #pragma once
 
 #include <cstdint>

@@ -11,11 +11,11 @@
 namespace lockstep {
 namespace {
 
-// A leaf's block has room for this many host links where the pool allows it: a leaf of 64 host ports and 64
-// uplinks is half a 128-port switch, so a leaf fills up without ever needing another block.
+// A leaf's block has room for this many host links if the pool allows it: a leaf of 64 host ports and 64
+// uplinks is half a 128-port switch, so a full leaf never needs another block.
 constexpr std::uint64_t kLinksPerBlock = 64;
 
-// Numbers of one pool: locked ones first, then each name's preferred number, then the lowest that is free.
+// Numbers of one pool: locked ones first, then each name's preferred number, then the lowest free one.
 class Numbers {
  public:
   Numbers(const AllocationLock* locked, std::map<std::string, std::uint64_t>& kept, const std::string& pool)
@@ -23,7 +23,7 @@ class Numbers {
     if (locked == nullptr) return;
     const auto found = locked->pools.find(pool);
     if (found == locked->pools.end()) return;
-    kept_ = found->second;  // names that are gone keep their numbers: a device that returns finds its own
+    kept_ = found->second;  // removed names keep their numbers, for a device that returns
     std::map<std::uint64_t, std::string_view> names;
     for (const auto& [name, number] : kept_) {
       taken_.insert(number);
@@ -41,7 +41,7 @@ class Numbers {
     kept_.emplace(name, number);
     return number;
   }
-  // "7 to leaf1 and to leaf2": what the lock gives twice; empty: nothing.
+  // "7 to leaf1 and to leaf2": a duplicate in the lock; empty: none.
   const std::string& twice() const { return twice_; }
 
  private:
@@ -71,8 +71,7 @@ class Allocator {
       for (std::uint32_t set = 0; set < catalog.device_sets.size(); ++set) {
         if (static_cast<unsigned>(*catalog.device_sets[set].role) != tier) continue;
         first_ordinal_[set] = next;
-        const auto count = count_hostlist(*catalog.device_sets[set].names);
-        next += count ? *count : 0;
+        next += set_size(set);
       }
       devices_of_tier_[tier] = next;
     }
@@ -102,7 +101,7 @@ class Allocator {
   void give_blocks();
   void give_asns();
   void set_asn(DeviceIndex device, std::uint32_t asn, const Said<AsnRange>& range);
-  // A device of that tier or above that both have ports of; kNone: none.
+  // A device of that tier or above with ports of both fabrics; kNone: none.
   DeviceIndex shared(FabricIndex a, FabricIndex b, unsigned from_tier) const;
   void give_asns_of(unsigned tier, const Said<AsnRange>& range, std::string_view word);
   void check_sharing();
@@ -130,14 +129,23 @@ class Allocator {
                                       .related = std::move(related)});
   }
   bool usable(const Said<IpPrefix>& pool);
+  std::uint64_t set_size(std::uint32_t set) const {
+    const Result<std::size_t> count = count_hostlist(*catalog_.device_sets[set].names);
+    return count ? *count : 0;
+  }
+  // "Fabric/backend and Fabric/storage": those with switches of these tiers.
+  std::string fabrics_with(unsigned first_tier, unsigned last_tier) const;
+  // Why a pool has no such number for a device: without a lock, numbers end before `end`, and `takers` of
+  // them are needed; a lock may keep a higher one.
+  std::string demand(DeviceIndex device, std::uint64_t number, std::uint64_t end, std::uint64_t takers,
+                     const std::string& who) const;
 
   const Catalog& catalog_;
   const Topology& topology_;
   Diagnostics& diagnostics_;
   const AllocationLock* locked_ = nullptr;
   Allocation out_;
-  std::vector<std::uint64_t>
-      first_ordinal_;  // by set: how many devices of its tier are in the sets before it
+  std::vector<std::uint64_t> first_ordinal_;  // by set: number of devices of its tier in the sets before it
   std::uint64_t devices_of_tier_[4] = {};
   FabricIndex index_ = 0;
   const Fabric* said_ = nullptr;
@@ -150,19 +158,40 @@ bool Allocator::usable(const Said<IpPrefix>& pool) {
   if (!family.said || (*family == Family::ipv6) == pool->address.v6) return true;
   report(fabric_code::wrong_family, pool.at,
          "the pool " + pool->text() + " is not of the family " + std::string(to_string(*family)),
-         "change the pool or the family", {{family.at, "the family is said here"}});
+         "change the pool or the family", {{family.at, "the family is set here"}});
   return false;
+}
+
+std::string Allocator::fabrics_with(unsigned first_tier, unsigned last_tier) const {
+  std::vector<std::string> names;
+  for (FabricIndex fabric = 0; fabric < topology_.fabrics.size(); ++fabric)
+    for (unsigned tier = first_tier; tier <= last_tier; ++tier) {
+      if (topology_.fabrics[fabric].tier(tier).empty()) continue;
+      names.push_back("Fabric/" + *catalog_.fabrics[fabric].metadata.name);
+      break;
+    }
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return out;
+}
+
+std::string Allocator::demand(DeviceIndex device, std::uint64_t number, std::uint64_t end,
+                              std::uint64_t takers, const std::string& who) const {
+  return number < end ? ", and " + std::to_string(takers) + " " + who + " need one each"
+                      : ", and " + topology_.devices[device].name + " has number " + std::to_string(number) +
+                            " in allocations.lock";
 }
 
 void Allocator::give_loopbacks() {
   const Said<IpPrefix>& pool = said_->addressing->loopbacks;
   Numbers given = numbers("loopback");
   bool reported = !pool.said || !usable(pool);
-  std::uint64_t before = 1;  // number 0 is the pool's own address, which reads like a network
+  std::uint64_t before = 1;  // number 0 is the pool's own address, which looks like a network
   for (unsigned tier = 1; tier <= 3; ++tier) {
     for (const DeviceIndex device : graph_->tier(tier)) {
       const std::uint64_t number = given.of(topology_.devices[device].name, before + ordinal(device), 1);
-      // A switch that fabrics share has one loopback: of the first that has a pool.
+      // A switch shared by fabrics has one loopback, from the first fabric that has a pool.
       if (out_.loopback[device] || (out_.loopback_by[device] != kNone && !pool.said)) continue;
       out_.loopback_by[device] = index_;
       if (number <= 0xFFFF'FFFF)
@@ -173,9 +202,12 @@ void Allocator::give_loopbacks() {
         out_.loopback[device] = IpPrefix{*address, static_cast<std::uint8_t>(address->width())};
         if (!address->v6) out_.router_id[device] = address->text();
       } else if (!std::exchange(reported, true)) {
+        const std::uint64_t takers = devices_of_tier_[1] + devices_of_tier_[2] + devices_of_tier_[3];
         report(fabric_code::pool_too_small, pool.at,
-               "the loopbacks' pool " + pool->text() + " ends before " + topology_.devices[device].name +
-                   ", which has number " + std::to_string(number),
+               "the loopbacks' pool " + pool->text() + " has " +
+                   std::to_string(pool->subnets(pool->address.v6 ? 128 : 32)) +
+                   " addresses, of which the first is not used" +
+                   demand(device, number, takers + 1, takers, "switches of " + fabrics_with(1, 3)),
                "use a shorter prefix");
       }
     }
@@ -183,7 +215,7 @@ void Allocator::give_loopbacks() {
   }
 }
 
-// How many host links a block holds: what the lock says, else a whole leaf's worth, else just enough.
+// How many host links a block holds: from the lock, else a full leaf's worth, else just enough.
 std::uint64_t Allocator::block_links(std::uint64_t ports_max) {
   const Said<IpPrefix>& pool = said_->addressing->hosts;
   const std::uint64_t needed = std::bit_ceil(std::max<std::uint64_t>(ports_max, 1));
@@ -201,26 +233,25 @@ std::uint64_t Allocator::block_links(std::uint64_t ports_max) {
   return 0;
 }
 
-// By set with leaves in this fabric: how many are in those before it. Other fabrics' leaves take no room in
-// this one's pool.
+// By set with leaves in this fabric: the number of leaves in the sets before it. Other fabrics' leaves use no
+// room in this one's pool.
 std::map<std::uint32_t, std::uint64_t> Allocator::leaves_before() const {
   std::map<std::uint32_t, std::uint64_t> out;
   for (const DeviceIndex leaf : graph_->leaves) out.try_emplace(topology_.devices[leaf].set, 0);
   std::uint64_t next = 0;
   for (auto& [set, before] : out) {
     before = next;
-    const Result<std::size_t> count = count_hostlist(*catalog_.device_sets[set].names);
-    next += count ? *count : 0;
+    next += set_size(set);
   }
   return out;
 }
 
-// Of each endpoint the number of its leaf port within the leaf.
+// For each endpoint the index of its leaf port within the leaf.
 std::vector<std::uint64_t> Allocator::places_in_blocks() {
-  // It follows from the port's name: one small map a set, not one entry a port.
+  // It follows from the port's name: one small map per set, not one entry per port.
   std::map<std::uint32_t, Numbers> places;
   std::vector<std::uint64_t> place(graph_->endpoints.size());
-  // In the order of the laws, so that the n-th port of the hostlist is number n.
+  // In the order of the laws, so that the n-th port of the hostlist has number n.
   std::vector<std::uint32_t> order(graph_->endpoints.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -270,10 +301,12 @@ void Allocator::give_blocks() {
                   before.at(topology_.devices[leaf].set) + topology_.devices[leaf].ordinal, 0);
     out_.block[index_][leaf] = pool->nth_subnet(block_length, number);
     if (out_.block[index_][leaf]) continue;
+    const std::uint64_t takers = before.rbegin()->second + set_size(before.rbegin()->first);
     report(fabric_code::pool_too_small, pool.at,
            "the hosts' pool " + pool->text() + " has " + std::to_string(pool->subnets(block_length)) +
-               " blocks of " + std::to_string(links) + " links, and " + topology_.devices[leaf].name +
-               " has number " + std::to_string(number),
+               " blocks of " + std::to_string(links) + " links" +
+               demand(leaf, number, takers, takers,
+                      "leaf switches in the DeviceSets of Fabric/" + *said_->metadata.name),
            "use a shorter prefix");
     break;
   }
@@ -328,8 +361,9 @@ void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::st
       continue;
     }
     return report(fabric_code::pool_too_small, range.at,
-                  "the range " + format(*range) + " has " + std::to_string(size) + " AS numbers, and " +
-                      topology_.devices[device].name + " has number " + std::to_string(number),
+                  "the range " + format(*range) + " has " + std::to_string(size) + " AS numbers" +
+                      demand(device, number, devices_of_tier_[tier], devices_of_tier_[tier],
+                             std::string(word) + " switches of " + fabrics_with(tier, tier)),
                   "widen the range");
   }
 }
@@ -359,7 +393,7 @@ DeviceIndex Allocator::shared(FabricIndex a, FabricIndex b, unsigned from_tier) 
   return kNone;
 }
 
-// In one table the routes of both would be mixed: each of them would be reached over the other's links.
+// In one table the routes of both would be mixed: each would be reachable over the other's links.
 void Allocator::check_sharing() {
   for (FabricIndex j = 0; j < catalog_.fabrics.size(); ++j) {
     for (FabricIndex i = 0; i < j; ++i) {
@@ -369,15 +403,15 @@ void Allocator::check_sharing() {
       if (both == kNone) continue;
       report(fabric_code::one_table, other.vrf.said ? other.vrf.at : other.metadata.name.at,
              topology_.devices[both].name + " is in Fabric/" + *one.metadata.name + " and in Fabric/" +
-                 *other.metadata.name + ", which are not told apart by VRFs",
+                 *other.metadata.name + ", which no VRFs separate",
              "add `vrf: NAME` to one of them, another in each",
              {{one.vrf.said ? one.vrf.at : one.metadata.name.at, "the other fabric is here"}});
     }
   }
 }
 
-// Of two pools in one fabric's addressing, load has told already. In different VRFs pools may have addresses
-// in common where no device is in both: what a device forwards to is known by prefix.
+// load() has already reported two pools in one fabric's addressing. In different VRFs pools may overlap if no
+// device is in both: a device forwards by prefix.
 void Allocator::check_overlaps() {
   struct Pool {
     const Said<IpPrefix>* prefix;

@@ -14,14 +14,14 @@
 namespace lockstep {
 namespace {
 
-// 2: with the cluster that it is of. A lockstep that knows only 1 would drop that.
+// 2: includes its cluster. A lockstep that knows only 1 would drop that.
 constexpr std::string_view kVersions[] = {"1", "2"};
-// Twice the longest host name (RFC 1123, 2.1), and short of the 1,024 characters at which YAML's keys end.
+// Twice the longest host name (RFC 1123, 2.1), and below the 1,024 characters to which YAML limits keys.
 constexpr std::size_t kLongestName = 512;
 
 Error invalid(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
-// Reads one lock; the first thing that is wrong stops it, since a program wrote the file.
+// Reads one lock; stops at the first error, because a program wrote the file.
 class LockFile {
  public:
   explicit LockFile(std::string name) : name_(std::move(name)) {}
@@ -118,7 +118,7 @@ class LockFile {
 }  // namespace
 
 std::string identity_name(std::string_view name) {
-  constexpr std::size_t kLongest = 200;  // with a UUID behind it, within the 255 bytes of a file's name
+  constexpr std::size_t kLongest = 200;  // with a UUID appended, within the 255 bytes of a file name
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
   };

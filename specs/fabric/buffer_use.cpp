@@ -32,7 +32,8 @@ HeadroomAsk headroom_ask(const Catalog& catalog, const TopologyLink& link) {
   const RoceProfile* const profile = profile_of(catalog, catalog.fabrics[link.fabric]);
   HeadroomAsk ask;
   ask.speed = link.speed;
-  ask.cable_length = link.cable_length != 0 ? link.cable_length : kAssumedCableMillimetres;
+  ask.assumes_cable = link.cable_length == 0;
+  ask.cable_length = ask.assumes_cable ? kAssumedCableMillimetres : link.cable_length;
   ask.ip_mtu = *mtu_of(catalog, link);
   ask.port_mtu = ask.lossless_mtu = ask.ip_mtu + kFrameOverhead;
   if (profile != nullptr && profile->small_packets.said)
@@ -42,7 +43,7 @@ HeadroomAsk headroom_ask(const Catalog& catalog, const TopologyLink& link) {
 
 namespace {
 
-// What one class's headroom takes of its own, and may ask of what all share.
+// The reserved headroom of one class, and what it may request of the shared headroom.
 struct OfPriority {
   std::uint64_t reserved = 0;
   std::uint64_t shared = 0;

@@ -1,12 +1,12 @@
-// What is left of a fabric while some of it is down: the question behind a rollout policy's minCapacity.
+// The remaining capacity of a fabric while some of it is down, for a rollout policy's minCapacity.
 //
-// Promises: leaf pairs are judged by class (leaves with the same uplinks), never host pairs, so that one
-// question costs milliseconds at 512 leaves x 128 spines; the empty set leaves 1 everywhere. A pair's
-// capacity is the sum over the spines that both reach of the smaller of their two capacities to it; leaves
-// that share no spine go through superspines (bounded by either leaf's uplinks and by what both sides reach
-// of each superspine). Pairs that never had a path are not counted; neither are those of leaves that are down
-// themselves (their hosts are in `cut_off`), but for leaves that are back before long: then taking more down
-// never raises a figure.
+// Promises: leaf pairs are evaluated by class (leaves with the same uplinks), never host pairs, so that one
+// query costs milliseconds at 512 leaves x 128 spines; with nothing down every figure is 1. A pair's capacity
+// is the sum, over the spines that both leaves are connected to, of the smaller of their two capacities to
+// the spine; leaves that share no spine go through superspines (bounded by either leaf's uplinks and by the
+// capacity of both sides to each superspine). Not counted: pairs that never had a path, and pairs of leaves
+// that are down themselves (their hosts are in `cut_off`), except for leaves that return soon. Taking more
+// devices down therefore never raises a figure.
 #pragma once
 
 #include <array>
@@ -20,23 +20,23 @@ namespace lockstep {
 struct Down {
   std::vector<DeviceIndex> devices;
   std::vector<LinkIndex> links;
-  std::vector<DeviceIndex> returning{};  // of the devices, those that are back before long
+  std::vector<DeviceIndex> returning{};  // those of the devices that return soon
 };
 
 struct Remaining {
-  // By tier (DeviceRole), what minCapacity is compared with: for leaf, the smallest share of a host's links
-  // that is left; for spine, the smallest share of a leaf pair's capacity through spines; for superspine,
-  // through superspines. host is always 1: a host's redundancy is the scheduler's.
+  // By tier (DeviceRole), compared with minCapacity: for leaf, the smallest remaining share of a host's
+  // links; for spine, the smallest remaining share of a leaf pair's capacity through spines; for superspine,
+  // through superspines. host is always 1: the redundancy of hosts is the scheduler's task.
   std::array<double, 4> smallest{1, 1, 1, 1};
-  // By tier: the share of the tier's whole capacity downwards that is left.
+  // By tier: the remaining share of the tier's total capacity downwards.
   std::array<double, 4> total{1, 1, 1, 1};
   // The devices behind smallest[tier]: a host (twice), or two leaves. kNone: nothing is reduced.
   std::array<std::array<DeviceIndex, 2>, 4> worst{
       {{kNone, kNone}, {kNone, kNone}, {kNone, kNone}, {kNone, kNone}}};
-  std::vector<DeviceIndex> cut_off;  // hosts, up themselves, that lost the last leaf of a rail, by index
+  std::vector<DeviceIndex> cut_off;  // hosts that are up and lost the last leaf of a rail, by index
 };
 
-// One fabric's graph, prepared once; then each question is independent of the others and const.
+// The graph of one fabric, prepared once; queries are const and independent of each other.
 class FabricCapacity {
  public:
   FabricCapacity(const Topology& topology, FabricIndex fabric);
@@ -52,9 +52,9 @@ class FabricCapacity {
     std::vector<DeviceIndex> devices;
     std::vector<std::vector<Uplink>> up;
   };
-  // Leaves that are reached alike: capacity to each spine, and by way of those to each superspine.
+  // Leaves with the same capacity to each spine and, through the spines, to each superspine.
   struct Reach {
-    std::uint32_t leaf = 0;  // the first of them
+    std::uint32_t leaf = 0;  // the first of these leaves
     std::uint32_t members = 1;
     std::vector<std::uint64_t> before, now;            // by spine
     std::vector<std::uint64_t> before_over, now_over;  // by superspine

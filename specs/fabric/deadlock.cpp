@@ -9,7 +9,7 @@ namespace {
 using Word = std::uint64_t;
 constexpr std::uint32_t kWordBits = 64;
 
-// A set of switches as words; all of a graph's sets have one length.
+// Sets of switches as bit rows; all of a graph's sets have one length.
 struct BitRows {
   std::size_t words = 0;
   std::vector<Word> bits;
@@ -29,8 +29,8 @@ void each_bit(const Word* words, std::size_t count, F&& visit) {
       visit(static_cast<std::uint32_t>(i * kWordBits) + static_cast<std::uint32_t>(std::countr_zero(left)));
 }
 
-// The switches of a fabric, and for each channel v->w (a neighbour w of v) the neighbours u whose packets
-// take it.
+// The switches of a fabric, and for each channel v->w (a neighbour w of v) the neighbours u whose packets use
+// it.
 class ChannelGraph {
  public:
   ChannelGraph(const Topology& topology, FabricIndex fabric) : topology_(topology) {
@@ -65,7 +65,7 @@ class ChannelGraph {
     }
   }
 
-  // A turn from down (or level) to up (or level) anywhere? Without one there is no circle.
+  // Whether any path turns from down (or level) to up (or level). Without such a turn there is no cycle.
   bool turns_upward() const {
     for (std::uint32_t v = 0; v < switches_.size(); ++v)
       for (std::uint32_t c = first_[v]; c < first_[v + 1]; ++c) {
@@ -94,7 +94,7 @@ class ChannelGraph {
     return out;
   }
 
-  // The switch that a channel starts at.
+  // The switch at which a channel starts.
   DeviceIndex start(std::uint32_t channel) const {
     const auto at = std::upper_bound(first_.begin(), first_.end(), channel);
     return switches_[static_cast<std::size_t>(at - first_.begin()) - 1];
@@ -117,8 +117,8 @@ class ChannelGraph {
     return static_cast<std::uint32_t>(std::lower_bound(begin, to_.begin() + first_[v + 1], w) - to_.begin());
   }
 
-  // Breadth first from the leaf, a level at a time; then each switch's next hops are its neighbours one level
-  // nearer, and what arrives comes from those one level further.
+  // Breadth first from the leaf, level by level; then each switch's next hops are its neighbours one level
+  // closer, and its traffic arrives from those one level further away.
   void route_to(std::uint32_t leaf) {
     const std::size_t words = adjacent_.words;
     levels_.assign(1, std::vector<Word>(words));
@@ -173,7 +173,7 @@ std::vector<std::uint32_t> find_cycle(const Dependencies& dependencies) {
     for (std::uint32_t e = dependencies.first[done[i]]; e < dependencies.first[done[i] + 1]; ++e)
       if (--waiting[dependencies.next[e]] == 0) done.push_back(dependencies.next[e]);
   if (done.size() == count) return {};
-  // Every channel that is left is waited for by another that is left: walking back must come round.
+  // Every remaining channel is waited for by another remaining one, so walking back must reach a cycle.
   std::vector<std::uint32_t> behind(count, kNone);
   std::uint32_t at = kNone;
   for (std::uint32_t c = 0; c < count; ++c) {

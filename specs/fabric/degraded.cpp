@@ -10,17 +10,17 @@
 namespace lockstep {
 namespace {
 
-// Of a kind: two that failures touch, a destination, and one for the rest. That is enough: what failures and
-// a destination leave untouched of a kind can be exchanged, so that all of it is equally far from that
-// destination, and a shortest path passes one of it at most. Paths and turns are thus those of the whole
-// fabric up to an exchange, and a circle among what can be exchanged is one of the whole fabric: follow it,
-// by one exchange after another, until a channel comes round. The same holds of pods (what hangs together
-// without the superspines) that are alike, as a failure touches one pod at most, and a path through two
-// others has its like through one: what it does within a pod begins and ends at superspines, which stay in
-// place when pods are exchanged.
+// Switches kept of a kind: two that failures touch, a destination, and one for the rest. That suffices:
+// members that failures and the destination leave untouched are interchangeable, so all are equally far from
+// that destination, and a shortest path crosses at most one of them. Paths and turns are thus those of the
+// whole fabric up to an exchange, and a cycle among interchangeable switches is one of the whole fabric:
+// follow it, exchanging one member after another, until a channel repeats. The same holds for pods (connected
+// without the superspines) that are alike, because a failure touches at most one pod, and a path through two
+// others has an equivalent through one: its part within a pod begins and ends at superspines, which do not
+// move when pods are exchanged.
 constexpr std::uint32_t kKept = 4;
-constexpr std::uint64_t kWorkMax = 100'000'000;  // hops looked at: about half a second
-constexpr std::uint32_t kGroupsMax = 64;         // shared AS numbers of one part: bits of a word
+constexpr std::uint64_t kWorkMax = 100'000'000;  // hops examined: about half a second
+constexpr std::uint32_t kGroupsMax = 64;         // shared AS numbers of one part, one bit each
 constexpr std::uint32_t kFar = 0xFFFF'FFFF;
 constexpr unsigned kTop = static_cast<unsigned>(DeviceRole::superspine);
 
@@ -31,11 +31,11 @@ struct Edge {
   std::vector<LinkIndex> cables;
 };
 
-using Cut = std::vector<const Edge*>;  // whose cables are all down
+using Cut = std::vector<const Edge*>;  // edges whose cables are all down
 
-// Whether some switch could pass on a route between two others of its tier or above.
+// Whether some switch could pass a route between two others of its tier or above.
 bool can_turn(const Topology& topology, FabricIndex fabric, std::span<const std::uint32_t> shared_asn) {
-  std::vector<DeviceIndex> above(topology.devices.size(), kNone);  // the first neighbour of that kind
+  std::vector<DeviceIndex> above(topology.devices.size(), kNone);  // the first such neighbour
   const auto turns = [&](DeviceIndex at, DeviceIndex near) {
     if (topology.devices[near].tier() < topology.devices[at].tier()) return false;
     if (above[at] == kNone) above[at] = near;
@@ -50,15 +50,15 @@ bool can_turn(const Topology& topology, FabricIndex fabric, std::span<const std:
   return false;
 }
 
-// The switches of a fabric that cables join, with no more than kKept of a kind.
+// The switches of a fabric that cables connect, at most kKept of each kind.
 struct Part {
-  std::vector<DeviceIndex> device;  // by number in this part
+  std::vector<DeviceIndex> device;  // by index in this part
   std::vector<unsigned> tier;
   std::vector<std::uint64_t> group;  // the bit of the AS number that it shares; 0: its own
   std::vector<std::uint32_t> kind;
-  std::vector<std::uint32_t> member;      // which one of its kind
-  std::vector<std::uint32_t> pod_kind;    // kFar: in no pod that others can be like
-  std::vector<std::uint32_t> pod_member;  // which one of its kind its pod is
+  std::vector<std::uint32_t> member;      // index within its kind
+  std::vector<std::uint32_t> pod_kind;    // kFar: in no pod that could match others
+  std::vector<std::uint32_t> pod_member;  // index of its pod within the pod's kind
   std::vector<std::vector<std::uint32_t>> near;
   std::vector<Edge> edges;
   bool too_many_groups = false;
@@ -115,7 +115,7 @@ class PartFinder {
     }
   }
 
-  // Of one kind: the same tier, the same neighbours over as many cables, and one AS number or each its own.
+  // Same kind: the same tier, the same neighbours over as many cables, and one AS number or each its own.
   void find_kinds() {
     std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> near(switches_.size());
     for (const Edge& edge : edges_) {
@@ -123,7 +123,7 @@ class PartFinder {
       near[edge.b].emplace_back(edge.a, edge.cables.size());
     }
     using Key = std::tuple<unsigned, std::uint32_t, std::vector<std::pair<std::uint32_t, std::size_t>>>;
-    std::map<Key, std::pair<std::uint32_t, std::uint32_t>> kinds;  // its number, and how many there are
+    std::map<Key, std::pair<std::uint32_t, std::uint32_t>> kinds;  // its index and its size
     for (std::uint32_t v = 0; v < switches_.size(); ++v) {
       const auto next = static_cast<std::uint32_t>(kinds.size());
       auto& [kind, count] =
@@ -133,7 +133,7 @@ class PartFinder {
     }
   }
 
-  // By switch, the one that stands for all that such edges join.
+  // By switch, the representative of its component, connected by such edges.
   template <class F>
   std::vector<std::uint32_t> joined(F by) const {
     std::vector<std::uint32_t> out(switches_.size());
@@ -156,7 +156,7 @@ class PartFinder {
     std::size_t leaves = 0;
     std::size_t spines = 0;
     std::size_t pairs = 0;                // of a leaf and a spine with cables
-    std::set<std::size_t> cables;         // in how many
+    std::set<std::size_t> cables;         // the distinct numbers of cables
     std::map<std::uint32_t, Near> above;  // by spine
   };
 
@@ -169,7 +169,7 @@ class PartFinder {
       pod.plain = pod.plain && shared_asn_[switches_[v]] == 0;
       if (tier(v) != 1) pod.above.try_emplace(v);
     }
-    for (const Edge& edge : edges_) {  // its end a is not the upper one
+    for (const Edge& edge : edges_) {  // end a is never the upper one
       if (tier(edge.a) == kTop) continue;
       Pod& pod = out[pod_of[edge.a]];
       pod.plain = pod.plain && tier(edge.b) == tier(edge.a) + 1;
@@ -183,13 +183,13 @@ class PartFinder {
     return out;
   }
 
-  // Pods are alike where each has every leaf cabled to every spine, and their spines have the same
+  // Pods are alike if in each every leaf is cabled to every spine, and their spines have the same
   // superspines.
   void find_pods() {
     const std::vector<std::uint32_t> pod_of =
         joined([this](const Edge& edge) { return tier(edge.a) != kTop && tier(edge.b) != kTop; });
     using Key = std::tuple<std::size_t, std::set<std::size_t>, std::multiset<Near>>;
-    std::map<Key, std::pair<std::uint32_t, std::uint32_t>> kinds;  // its number, and how many there are
+    std::map<Key, std::pair<std::uint32_t, std::uint32_t>> kinds;  // its index and its size
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> place;
     for (const auto& [root, pod] : pods(pod_of)) {
       if (!pod.plain || pod.cables.size() != 1 || pod.pairs != pod.leaves * pod.spines) continue;
@@ -240,7 +240,7 @@ class PartFinder {
   std::vector<std::uint32_t> pod_member_;
 };
 
-// What BGP settles on in a part with some of its cables down.
+// What BGP converges to in a part with some of its cables down.
 class Settled {
  public:
   Settled(const Part& part, const Cut& cut) : part_(part), near_(part.near) {
@@ -256,7 +256,7 @@ class Settled {
     }
   }
 
-  // Adds to `work`; beyond kWorkMax what is returned is of some destinations only.
+  // Adds to `work`; beyond kWorkMax the result covers only some destinations.
   std::vector<DeviceIndex> circle(std::uint64_t& work) {
     work_ = work + channels_;
     for (std::uint32_t v = 0; v < near_.size() && work_ <= kWorkMax; ++v)
@@ -266,15 +266,15 @@ class Settled {
     std::vector<DeviceIndex> out;
     for (const std::uint32_t channel : find_cycle(dependencies())) {
       const auto at = std::upper_bound(first_channel_.begin(), first_channel_.end(), channel);
-      // Of switches without channels several begin at one number: the last one has it.
+      // Switches without channels share their start index with the next switch: the last one has the channel.
       out.push_back(part_.device[static_cast<std::size_t>(at - first_channel_.begin()) - 1]);
     }
     return out;
   }
 
  private:
-  // By levels, as paths grow: who is reached at one level announces to the next. `passed_`: the sets of
-  // shared AS numbers that a switch's shortest paths pass, its own among them.
+  // Level by level, as paths grow: switches reached at one level announce to the next. `passed_`: the sets of
+  // shared AS numbers on a switch's shortest paths, including its own.
   void route_to(std::uint32_t destination) {
     level_.assign(near_.size(), kFar);
     passed_.assign(near_.size(), {});
@@ -363,7 +363,7 @@ class Settled {
   std::uint64_t work_ = 0;
   std::vector<std::uint32_t> level_;
   std::vector<std::vector<std::uint64_t>> passed_;
-  std::vector<std::size_t> behind_;  // places among a switch's neighbours of those one level further
+  std::vector<std::size_t> behind_;  // indices of a switch's neighbours one level further away
 };
 
 class Search {
@@ -378,7 +378,7 @@ class Search {
   }
 
  private:
-  // True: no more is to be tried.
+  // True: the search ends.
   bool search(const Part& part) {
     if (attempt(part, {})) return true;
     for (const Edge& edge : part.edges)
@@ -400,8 +400,8 @@ class Search {
     const auto stands = [&](std::uint32_t v) { return part.member[v] == 0 && part.pod_member[v] == 0; };
     return stands(edge.a) && stands(edge.b);
   }
-  // Of each kind that `one` touches its own switch or the next may be touched again, of another the first; so
-  // of pods. But for two pods, the same two edges are not tried again the other way round.
+  // A failure may touch a second member of a kind (or pod) that `one` touches, and only the first member of
+  // any other. Except for two pods, the same two edges are not tried again in the other order.
   static bool stands_beside(const Part& part, const Edge& one, const Edge& other) {
     const std::uint32_t pod = part.pod_kind[one.a];  // end b is in the same one, or a superspine
     bool second_pod = false;

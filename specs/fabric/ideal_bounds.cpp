@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// What a leaf has above and below it.
+// The links of a leaf, upwards and to hosts.
 struct LeafLinks {
   std::uint64_t up = 0;
   std::uint64_t fastest_up = 0;
@@ -19,7 +19,7 @@ struct LeafLinks {
 struct LeafTable {
   std::map<DeviceIndex, LeafLinks> leaves;
   std::map<std::uint32_t, std::uint32_t> rail_total;   // endpoints
-  std::map<std::uint32_t, std::uint32_t> rail_leaves;  // leaves that a rail is spread over
+  std::map<std::uint32_t, std::uint32_t> rail_leaves;  // leaves that a rail spans
 };
 
 LeafTable table_of(const Topology& topology, FabricIndex fabric) {
@@ -49,15 +49,14 @@ void lower_to(BestShare& out, double share, DeviceIndex leaf, const LeafLinks& l
 
 double ratio(double part, double whole) { return whole <= 0 ? 1 : std::min(1.0, part / whole); }
 
-// Whole Gbit/s where there are any: the demand is a share that rarely comes out even.
+// Rounded to whole Gbit/s if large enough: the demand is a share that is rarely a round number.
 std::uint64_t in_gigabits(double demand) {
   constexpr std::uint64_t kGiga = 1'000'000'000;
   const auto exact = static_cast<std::uint64_t>(demand);
   return exact < kGiga ? exact : exact / kGiga * kGiga;
 }
 
-// One flow over the best path: it can't be faster than the fastest uplink, or than all of them when it is
-// sprayed.
+// One flow over the best path: it can't exceed the fastest uplink, or all of them together if it is sprayed.
 void bound_flow(BestShare& out, const Topology& topology, DeviceIndex leaf, const LeafLinks& links,
                 bool per_packet) {
   const std::uint64_t best = per_packet ? links.up : links.fastest_up;
@@ -67,13 +66,14 @@ void bound_flow(BestShare& out, const Topology& topology, DeviceIndex leaf, cons
                format(BitRate{links.host_speed}));
 }
 
-// Endpoints' worth of traffic that must leave the leaf at the same time.
+// Traffic that must leave the leaf at the same time, in endpoints.
 double leaving(const LeafTable& table, const LeafLinks& links, Workload workload) {
   double sum = 0;
   for (const auto& [rail, members] : links.by_rail) {
     const double total = table.rail_total.at(rail);
     if (table.rail_leaves.at(rail) < 2) continue;
-    // A ring in rank order crosses a leaf's border once each way; all-to-all sends to each other rank alike.
+    // A ring in rank order crosses a leaf's border once each way; all-to-all sends equally to every other
+    // rank.
     sum += workload == Workload::ring_allreduce ? 1 : members * (total - members) / (total - 1);
   }
   return sum;

@@ -1,7 +1,8 @@
-// What a fabric's links allow at best, whatever the hash does: for an SLO that no configuration could meet.
+// The best that a fabric's links allow, whatever the hash does: detects an SLO that no configuration could
+// meet.
 //
 // Promises: an upper bound with perfect balance; a share of 1 is an endpoint's whole link. Counts links and
-// leaves, never host pairs. Refuses to guess: a workload without a known bound has share 1.
+// leaves, never host pairs. A workload without a known bound has share 1.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,12 @@ struct BestShare {
   std::uint64_t speed = 0;   // bit/s of an endpoint's link there
   std::string because;       // "one uplink of leaf0 runs at 100Gbps, a host's link at 400Gbps"
 };
-// The best that every endpoint pair (pair workloads) or rank (collectives) of the workload can reach
-// together. `per_packet`: a flow may use all uplinks at once.
+// The best that all endpoint pairs (pair workloads) or ranks (collectives) of the workload can achieve at the
+// same time. `per_packet`: a flow may use all uplinks at once.
 BestShare best_share(const Topology& topology, FabricIndex fabric, Workload workload, PairChoice pairs,
                      bool per_packet);
 
-// The time that a signal needs between the two endpoints that are furthest apart within one rail,
-// nanoseconds.
+// The propagation time between the two endpoints that are furthest apart within one rail, nanoseconds.
 double least_latency(const Topology& topology, FabricIndex fabric);
 
 }  // namespace lockstep

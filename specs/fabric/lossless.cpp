@@ -11,7 +11,7 @@ namespace {
 constexpr double kSmallestPacket = 64;   // bytes, IEEE 802.3 3.2.8
 constexpr double kBytesPerQuantum = 64;  // 512 bit times, IEEE 802.3 31B.2
 constexpr double kGiga = 1e9;
-constexpr std::uint32_t kFanIn = 2;  // ports into one of the same speed: the fewest that congest it
+constexpr std::uint32_t kFanIn = 2;  // ports into one of the same speed: the fewest that can congest it
 
 std::uint64_t up(double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes - 1e-6)); }
 
@@ -29,7 +29,11 @@ Error lacks(const Platform& platform, std::string_view what) {
   return {ErrorKind::unsupported, "no " + std::string(what) + " is known of platform " + platform.name};
 }
 
-// Of those that the formula needs, which are in no file.
+std::string source_of_cable(const HeadroomAsk& ask) {
+  return ask.assumes_cable ? "assumed, as no cableLength is written: SONiC's default_cable" : "the spec";
+}
+
+// For constants that the formula needs and no file has.
 Error lacks_constants(const Platform& platform) {
   const std::pair<const std::optional<Figure>*, std::string_view> needed[] = {
       {&platform.cell_bytes, "cellBytes"},
@@ -61,7 +65,7 @@ Result<Headroom> from_table(const Platform& platform, const HeadroomAsk& ask) {
   out.xoff = best->xoff_bytes;
   out.xon = best->xon_bytes;
   out.xon_offset = best->xon_offset_bytes;
-  // What is reserved holds what comes after XOFF as well, or that is taken from what all share.
+  // Either the reserved part also holds the data after XOFF, or that comes from the shared headroom.
   const bool holds_all = best->reserved_bytes >= best->xoff_bytes;
   out.size =
       holds_all ? best->reserved_bytes : std::max(best->reserved_bytes, best->xon_bytes) + best->xoff_bytes;
@@ -75,32 +79,41 @@ Result<Headroom> from_table(const Platform& platform, const HeadroomAsk& ask) {
   return out;
 }
 
+// For a speed missing from the table: the next higher one's, else the highest; it grows with the speed.
 Result<double> peer_response(const Platform& platform, std::uint64_t speed, Headroom& out) {
+  const PauseQuanta* best = nullptr;
   for (const PauseQuanta& row : platform.pause_quanta) {
-    if (row.speed != speed) continue;
-    note(out, "pause quanta", row.quanta, "quanta of 512 bit times", platform.pause_quanta_source);
-    return row.quanta * kBytesPerQuantum;
+    const bool is_enough = row.speed >= speed;
+    if (best == nullptr ||
+        (best->speed < speed ? row.speed > best->speed : is_enough && row.speed < best->speed))
+      best = &row;
+  }
+  if (best != nullptr) {
+    note(out, best->speed == speed ? "pause quanta" : "pause quanta of " + format(BitRate{best->speed}),
+         best->quanta, "quanta of 512 bit times", platform.pause_quanta_source);
+    return best->quanta * kBytesPerQuantum;
   }
   if (!platform.peer_response_bytes) return lacks(platform, "pause quanta for " + format(BitRate{speed}));
   return take(out, "peer response", *platform.peer_response_bytes, "B");
 }
 
-// Bytes of buffer that a byte on the wire can take, when packets fill their cells badly.
+// Bytes of buffer per byte on the wire when packets fill their cells badly.
 double occupancy(double cell, double small_packet_percent) {
   const double worst = cell > 2 * kSmallestPacket ? cell / kSmallestPacket : 2 * cell / (1 + cell);
   return (100 - small_packet_percent + small_packet_percent * worst) / 100;
 }
 
-// What the driver itself counts with, in its integers and in its order (Linux
+// The driver's own calculation, in its integers and in its order (Linux
 // drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c, calculate_xoff and update_buffer_lossy). It
-// takes no smaller buffer for a lossless priority, and sets XON one largest frame below XOFF.
+// accepts no smaller buffer for a lossless priority, and sets XON one largest frame below XOFF.
 Result<Headroom> by_mlx5(const Platform& platform, const HeadroomAsk& ask) {
   constexpr std::uint64_t kLeastSpeed = 40'000;  // Mbit/s
-  // What ConnectX ports report (ip -d link, maxmtu); the driver counts with MINIMUM_MAX_MTU 9216 at least.
+  // What ConnectX ports report (ip -d link, maxmtu); the driver uses at least MINIMUM_MAX_MTU 9216.
   constexpr std::uint64_t kLargestMtu = 9978;
-  constexpr std::uint64_t kCell = 128;  // where firmware tells no other (SBCAM)
+  constexpr std::uint64_t kCell = 128;  // unless the firmware reports another (SBCAM)
   constexpr std::uint64_t kPerMega = 1'000'000;
   constexpr std::uint64_t kPerMetre = 1000;
+  constexpr std::uint64_t kFixed = 301;  // bytes at 1 Gbit/s
   const std::string& source = platform.headroom_rule->source;
   const std::uint64_t metres = (ask.cable_length + kPerMetre - 1) / kPerMetre;
   const std::uint64_t speed = std::max(ask.speed / kPerMega, kLeastSpeed);
@@ -109,14 +122,15 @@ Result<Headroom> by_mlx5(const Platform& platform, const HeadroomAsk& ask) {
   out.rule = HeadroomRule::mlx5;
   const std::uint64_t for_cable = 216 * metres / 100;
   const std::uint64_t for_mtu = 272 * mtu / 100;
-  out.xoff = (301 + for_cable) * speed / 1000 + for_mtu;
+  out.xoff = (kFixed + for_cable) * speed / 1000 + for_mtu;
   out.size = out.reserved = out.xoff + kLargestMtu + kCell;
   out.xon = kLargestMtu;
-  note(out, "fixed", 301, "B per Gbit/s", source);
-  note(out, "cable", static_cast<double>(metres), "m", "the spec");
-  note(out, "for the cable (2.16 a metre, cut)", static_cast<double>(for_cable), "B per Gbit/s", source);
+  note(out, "fixed", kFixed, "B per Gbit/s", source);
+  note(out, "cable", static_cast<double>(metres), "m", source_of_cable(ask));
+  note(out, "for the cable (2.16 per metre, rounded down)", static_cast<double>(for_cable), "B per Gbit/s",
+       source);
   note(out, "MTU", ask.ip_mtu, "B", "the spec");
-  note(out, "for the MTU (2.72 of it, cut)", static_cast<double>(for_mtu), "B", source);
+  note(out, "for the MTU (2.72 MTUs, rounded down)", static_cast<double>(for_mtu), "B", source);
   note(out, "largest frame, between XOFF and XON", kLargestMtu, "B",
        "ip -d link, maxmtu of ConnectX ports; the driver takes 9216 at least");
   note(out, "cell", kCell, "B", source);
@@ -143,8 +157,8 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
   const double metres = static_cast<double>(ask.cable_length) / 1000;
   const double speed = static_cast<double>(ask.speed);
   const double cable = metres / kMetresPerSecond * speed / 8;
-  note(out, "speed in the medium", kMetresPerSecond, "m/s", "sonic-swss buffer_headroom_mellanox.lua");
-  note(out, "cable", metres, "m", "the spec");
+  note(out, "signal speed in the cable", kMetresPerSecond, "m/s", "sonic-swss buffer_headroom_mellanox.lua");
+  note(out, "cable", metres, "m", source_of_cable(ask));
   note(out, "largest frame", ask.port_mtu, "B", "the spec's MTU, Ethernet's header, a tag and FCS: 22 B");
   const double in_gearbox =
       platform.gearbox_ns ? take(out, "gearbox", *platform.gearbox_ns, "ns") * 1e-9 * speed / 8 : 0;
@@ -156,7 +170,7 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
   }
   const double arriving = ask.port_mtu + 2 * (cable + in_gearbox) + mac_phy + peer;
   const double times = occupancy(cell, small);
-  note(out, "cells, of what arrives", times, "times", "the cell and the small packets");
+  note(out, "cell overhead factor", times, "times", "the cell and the small packets");
   out.xoff = up(ask.lossless_mtu + arriving * times);
   out.xon = up(pipeline);
   out.size = out.reserved = out.xoff + out.xon + up(extra);
@@ -231,7 +245,7 @@ void by_bandwidth_and_delay(EcnThresholds& out, std::uint64_t speed) {
                    {"Pmax", 10, "%", std::string(kSource)}};
 }
 
-// Both in proportion, to where marking still comes before PFC.
+// Scales both down until marking comes before PFC.
 void shrink(EcnThresholds& out, const PfcPoint& fires) {
   const double of_kmin = static_cast<double>(fires.bound()) / static_cast<double>(out.kmin);
   const double of_kmax = static_cast<double>(fires.even()) / static_cast<double>(out.kmax);

@@ -1,8 +1,8 @@
-// LS122: no route passes two switches of one AS number.
+// LS122: no route passes two switches with the same AS number.
 //
-// BGP drops a route whose AS_PATH has its own number (RFC 4271 9.1.2), so that a number may be shared only by
-// switches that no route passes twice (RFC 7938 5.2.1: one for the second tier of each cluster, one for the
-// top tier).
+// BGP drops a route whose AS_PATH contains its own number (RFC 4271 9.1.2), so only switches that no route
+// passes twice may share a number (RFC 7938 5.2.1: one for the second tier of each cluster, one for the top
+// tier).
 #include <algorithm>
 #include <set>
 
@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-// A shortest path from a switch to a leaf on which another switch of its AS number follows; empty: there is
-// none. Paths go up and then down: a group's first port stands for all.
+// A shortest path from a switch to a leaf on which another switch with its AS number follows; empty: none.
+// Paths go up and then down, so a group's first port represents all.
 std::vector<DeviceIndex> find_loop(const Topology& topology, FabricIndex index,
                                    const std::vector<std::uint32_t>& shared_asn) {
   const FabricRoutes routes = route(topology, index);
@@ -42,7 +42,7 @@ void prove_as_path(const ProofContext& context, FabricIndex index) {
   const FabricGraph& graph = context.topology.fabrics[index];
   if (*fabric.routing->protocol != Protocol::bgp_unnumbered) return;
   const std::vector<std::uint32_t> shared_asn = shared_asns(context, index);
-  // Only with superspines can a path pass two spines, and none passes two of those.
+  // A path can pass two spines only through superspines, and none passes two superspines.
   const auto share = [&](const std::vector<DeviceIndex>& tier) {
     std::set<std::uint32_t> seen;
     return std::any_of(tier.begin(), tier.end(), [&](DeviceIndex one) {
@@ -57,18 +57,18 @@ void prove_as_path(const ProofContext& context, FabricIndex index) {
   const auto other = std::find_if(path.begin() + 1, path.end(), [&](DeviceIndex later) {
     return shared_asn[later] == shared_asn[path.front()];
   });
-  std::string by;  // an announcement comes the other way
+  std::string by;  // announcements travel in the opposite direction
   for (std::size_t i = path.size() - 1; i-- > 1;) by += (by.empty() ? "" : " - ") + devices[path[i]].name;
   const std::string role(to_string(self.role));
   const Asns& asn = *fabric.routing->asn;
   const Said<AsnRange>& range = self.role == DeviceRole::leaf ? asn.leaf : asn.spine;
   context.error("LS122", range.at,
-                self.name + " drops what " + devices[path.back()].name + " announces: it comes by " + by +
-                    ", and " + self.name + " and " + devices[*other].name + " share AS number " +
+                self.name + " drops routes of " + devices[path.back()].name + " that arrive through " + by +
+                    ", because " + self.name + " and " + devices[*other].name + " both have AS number " +
                     std::to_string(shared_asn[path.front()]),
                 "give each " + role + " a number of its own: asn." + role + " takes a range, here of " +
                     std::to_string(graph.tier(self.tier()).size()) + " at least",
-                {{place(fabric.routing->protocol, fabric.routing.at), "BGP is asked for here"}});
+                {{place(fabric.routing->protocol, fabric.routing.at), "BGP is enabled here"}});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Proofs about switch buffers: headroom fits, and ECN comes before PFC.
+// Proofs about switch buffers: headroom fits, and ECN marks before PFC fires.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ std::string sources(const Headroom& headroom) {
   return out;
 }
 
-// mlx5 drops a longer one without a word (en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH 1000).
+// mlx5 silently drops a longer one (en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH 1000).
 constexpr std::uint64_t kMlx5CableMost = 999'000;  // millimetres
 
 template <class T>
@@ -38,7 +38,7 @@ bool are_alike(const Buffers& a, const Buffers& b) {
 struct SwitchBuffer {
   const ProofContext& context;
   DeviceIndex device;
-  Position at;  // of the platform
+  Position at;  // the platform's
 
   void prove() const {
     const Platform* const platform = context.platform(context.topology.devices[device].platform);
@@ -46,10 +46,11 @@ struct SwitchBuffer {
     const Result<BufferUse> use = buffer_use(context.catalog, context.topology, device, *platform);
     if (!use)
       return context.warning(
-          "LS121", at, "the headroom of " + name() + " can't be proved: " + use.error().what,
+          "LS121", at, "the headroom of " + name() + " cannot be checked: " + use.error().what,
           "add the constant to the platform's file with its source, or choose another platform");
     if (use->ports == 0) return;
     prove_one_buffer();
+    prove_xon_offset(*use);
     const std::uint64_t one = use->largest_headroom.size - use->largest_headroom.reserved;
     if (use->shared_asked != 0 && use->shared_headroom < one) return too_shared(*use, one);
     if (use->headroom > use->headroom_most) return too_much(*platform, *use);
@@ -58,7 +59,7 @@ struct SwitchBuffer {
 
   std::string name() const { return context.topology.devices[device].name; }
 
-  // A switch has one buffer, whatever Fabrics its ports are of.
+  // A switch has one buffer, whichever Fabrics its ports belong to.
   void prove_one_buffer() const {
     const RoceProfile* const first = buffer_profile(context.catalog, context.topology, device);
     for (const TopologyPort& port : context.topology.ports_of(device)) {
@@ -73,16 +74,28 @@ struct SwitchBuffer {
     }
   }
 
-  // What one class alone may ask for must be there.
+  void prove_xon_offset(const BufferUse& use) const {
+    const Said<ByteCount>& offset =
+        buffer_profile(context.catalog, context.topology, device)->buffers->xon_offset;
+    if (!offset.said || use.buffer == 0 || offset->bytes < use.buffer) return;
+    context.error("LS102", offset.at,
+                  "a pause ends once the buffer has " + format(*offset) + " less, and " + name() + " has " +
+                      about(use.buffer) + " in total",
+                  "vendors' tables have some packets, as 3556B or 9144B; or leave xonOffset out",
+                  {{at, "the platform of " + name()}});
+  }
+
+  // The shared headroom must cover what a single class may request.
   void too_shared(const BufferUse& use, std::uint64_t one) const {
     const RoceProfile* const profile = buffer_profile(context.catalog, context.topology, device);
     const Said<std::uint32_t>& said = profile->buffers->oversubscription;
-    context.error("LS102", place(said, at),
-                  "the shared headroom of " + name() + " is " + about(use.shared_headroom) +
-                      ", and one class of one port may ask for " + about(one),
-                  "headroomOversubscription: " +
-                      std::to_string(std::max<std::uint64_t>(1, use.shared_asked / one)) + " at most",
-                  {{at, "the platform of " + name()}});
+    context.error(
+        "LS102", place(said, at),
+        "the shared headroom of " + name() + " is " + about(use.shared_headroom) +
+            ", and one class of one port may ask for " + about(one),
+        "headroomOversubscription: " + std::to_string(std::max<std::uint64_t>(1, use.shared_asked / one)) +
+            " at most for " + name() + "; other switches may allow less",
+        {{at, "the platform of " + name()}});
   }
 
   void too_much(const Platform& platform, const BufferUse& use) const {
@@ -157,7 +170,7 @@ struct SwitchBuffer {
       mtu = *mtu_of(context.catalog, link);
     }
     const std::uint64_t least = ecn_floor(speed, mtu);
-    if (least < fires.lone()) return;
+    if (least < fires.lone()) return prove_raised(one, ecn, fires, {.speed = speed, .ip_mtu = mtu});
     context.error("LS103", ecn.at,
                   "no ECN thresholds fit class " + *one.name + ": senders need a Kmin of " + about(least) +
                       " to fill a link of " + format(BitRate{speed}) + ", and on " + name() +
@@ -165,9 +178,25 @@ struct SwitchBuffer {
                   "shorter cables, fewer lossless ports or classes, or a switch with more buffer",
                   {{at, "the platform of " + name()}});
   }
+
+  // After being raised, both may lie beyond the depth at which PFC fires under more than one sender.
+  void prove_raised(const TrafficClass& one, const Said<Ecn>& ecn, const PfcPoint& fires, EcnAsk ask) const {
+    const Platform* const platform = context.platform(context.topology.devices[device].platform);
+    ask.published = platform->ecn_defaults ? &*platform->ecn_defaults : nullptr;
+    ask.fires = fires;
+    const EcnThresholds computed = ecn_auto(ask);
+    if (computed.kmax <= fires.even()) return;
+    context.warning("LS103", ecn.at,
+                    "ECN of class " + *one.name + " marks in full from " + about(computed.kmax) +
+                        ", as auto " + "can't go below what senders need: on " + name() +
+                        " PFC fires when a queue holds " + about(fires.even()) +
+                        " with two ports into each (" + terms_of(fires) + ")",
+                    "give lossless classes a larger pool, or write shorter cables or fewer lossless classes",
+                    {{at, "the platform of " + name()}});
+  }
 };
 
-// The receive buffer of a NIC: its leaf goes on sending until the NIC's pause has reached it.
+// The receive buffer of a NIC: its leaf keeps sending until the NIC's pause arrives.
 void prove_nic(const ProofContext& context, PortIndex index, const Platform& platform) {
   const TopologyPort& port = context.topology.ports[index];
   const TopologyLink& link = context.topology.links[port.link];
@@ -178,7 +207,7 @@ void prove_nic(const ProofContext& context, PortIndex index, const Platform& pla
   const std::string name = context.topology.port_text(index);
   if (!headroom)
     return context.warning("LS121", context.platform_at(kind),
-                           "the receive headroom of " + name + " can't be proved: " + headroom.error().what,
+                           "the receive headroom of " + name + " cannot be checked: " + headroom.error().what,
                            "add its figures to the platform's file with their source, or take it on trust");
   if (platform.headroom_rule && link.cable_length > kMlx5CableMost)
     return context.error(
@@ -235,8 +264,8 @@ void prove_buffers(const ProofContext& context) {
     return;
   prove_lengths(context);
   prove_nics(context);
-  // Switches of one DeviceSet are mostly alike: each kind (set, platform, ports by fabric) is proved once, by
-  // its fullest device.
+  // Most switches of a DeviceSet are alike: each kind (set, platform, ports by fabric) is proved once, with
+  // its device that has the most ports.
   std::map<std::tuple<std::uint32_t, std::string_view, std::vector<std::uint32_t>>, DeviceIndex> kinds;
   for (DeviceIndex index = 0; index < context.topology.devices.size(); ++index) {
     const TopologyDevice& device = context.topology.devices[index];
@@ -253,7 +282,7 @@ void prove_buffers(const ProofContext& context) {
   for (const auto& [kind, index] : kinds) {
     const std::size_t before = context.out.size();
     SwitchBuffer{context, index, context.platform_at(index)}.prove();
-    // Kinds of one set differ in how many ports are cabled: the first report of a rule at a line is enough.
+    // Kinds of one set differ in the number of cabled ports: the first report of a rule at a line is enough.
     for (std::size_t i = before; i < context.out.size();) {
       if (reported.insert({context.out[i].code, context.out[i].at, context.out[i].severity}).second) {
         ++i;

@@ -1,4 +1,4 @@
-// LS108: the paths of lossless classes form no circle, neither with all links up nor with one or two down.
+// LS108: the paths of lossless classes form no cycle, neither with all links up nor with one or two down.
 #include <set>
 
 #include "specs/fabric/deadlock.hpp"
@@ -25,7 +25,7 @@ struct Circle {
     const std::string tried = degraded.tried == 0 ? "none" : "only " + std::to_string(degraded.tried);
     context.warning("LS108", place(fabric().roce_profile, fabric().at),
                     "whether lossless traffic can wait for itself in a circle once links are down is not "
-                    "proved: " +
+                    "wholly checked: " +
                         tried + " of the failures of one or two links could be tried",
                     hint());
   }
@@ -36,14 +36,14 @@ struct Circle {
            "the class lossy";
   }
 
-  // A cable by both its ends: "leaf0:up0 - spine0:down0".
+  // A cable as both its ends: "leaf0:up0 - spine0:down0".
   std::string text_of(LinkIndex link) const {
     return context.topology.port_text(context.topology.links[link].a) + " - " +
            context.topology.port_text(context.topology.links[link].b);
   }
 
   void report(const std::vector<DeviceIndex>& devices, const std::vector<LinkIndex>& failed) const {
-    constexpr std::size_t kShown = 16;  // of a long circle: enough to find it
+    constexpr std::size_t kShown = 16;  // of a long cycle: enough to locate it
     std::string text;
     std::vector<Related> related;
     std::set<Position> seen;

@@ -1,4 +1,4 @@
-// What the proofs share: the objects, the platforms that the specs name, and one way to report. Part of
+// What the proofs share: the objects, the platforms that the specs name, and a common way to report. Part of
 // prove().
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// Ports that are alike: of one entry of one DeviceSet, in one fabric, of one platform.
+// Ports with the same DeviceSet entry, fabric and platform.
 struct PortClass {
   std::uint32_t set = 0;
   std::uint32_t entry = kNone;
@@ -34,15 +34,15 @@ struct ProofContext {
   std::vector<const RoceProfile*> profiles;  // by FabricIndex; nullptr: none
   std::vector<std::uint32_t> lossless;       // by FabricIndex: lossless classes
 
-  // nullptr: the specs name none, or one that does not exist (proved elsewhere).
+  // nullptr: the specs name none, or one that does not exist (reported by another proof).
   const Platform* platform(std::string_view name) const;
   const Platform* platform_of(PortIndex port) const { return platform(topology.ports[port].platform); }
   DeviceIndex other_end(PortIndex port) const;
-  // Where a port's platform is said, or should be.
+  // Where a port's platform is written, or should be.
   Position platform_at(const PortClass& one) const;
-  // Where the ports of a class are said.
+  // Where the ports of a class are written.
   Position ports_at(const PortClass& one) const;
-  // Where a device's platform is said, or should be.
+  // Where a device's platform is written, or should be.
   Position platform_at(DeviceIndex device) const;
 
   void error(std::string_view code, Position at, std::string message, std::string hint,
@@ -54,7 +54,7 @@ struct ProofContext {
   mutable std::map<std::string_view, const Platform*> known_;
 };
 
-// The line of a field, or of what stands around it where the field was not written.
+// The line of a field, or of the enclosing object if the field was not written.
 template <class T>
 Position place(const Said<T>& field, Position otherwise) {
   return field.said && field.at.file != 0 ? field.at : otherwise;
@@ -64,23 +64,24 @@ inline Position place(Position at, Position otherwise) { return at.file != 0 ? a
 
 // By tier, whether its switches share one AS number.
 std::array<bool, 4> tiers_of_one_asn(const Fabric& fabric);
-// By device, the AS number that it may share with others: its tier's, or that of an override; 0: its own.
+// By device, the AS number that it may share with others, from its tier or an override; 0: it has its own.
 std::vector<std::uint32_t> shared_asns(const ProofContext& context, FabricIndex index);
 
-// Whether a HostProfile that is for the host sets that parameter of its NIC's firmware to a true value.
+// Whether a HostProfile that selects the host sets that parameter of its NIC's firmware to a true value.
 bool sets_firmware(const ProofContext& context, DeviceIndex host, std::string_view port,
                    std::string_view parameter);
 
-void prove_profiles(const ProofContext& context);   // LS104, LS114, LS115, LS116, LS118, LS125
-void prove_link_ends(const ProofContext& context);  // LS101, LS124
-void prove_buffers(const ProofContext& context);    // LS102, LS103, LS117, LS121
-void prove_platforms(const ProofContext& context);  // LS110, LS112, LS113, LS120
-void prove_ecn(const ProofContext& context);        // LS130
-void prove_paths(const ProofContext& context);      // LS105, LS106, LS126
-void prove_circles(const ProofContext& context);    // LS108
-void prove_spreading(const ProofContext& context);  // LS109, LS127
-void prove_hosts(const ProofContext& context);      // LS128, LS129
-void prove_as_paths(const ProofContext& context);   // LS122
-void prove_goals(const ProofContext& context);      // LS111, LS119, LS123
+void prove_profiles(const ProofContext& context);     // LS104, LS114, LS115, LS116, LS118, LS125
+void prove_link_ends(const ProofContext& context);    // LS101, LS124
+void prove_buffers(const ProofContext& context);      // LS102, LS103, LS117, LS121
+void prove_platforms(const ProofContext& context);    // LS110, LS112, LS113, LS120
+void prove_port_counts(const ProofContext& context);  // LS112
+void prove_ecn(const ProofContext& context);          // LS130
+void prove_paths(const ProofContext& context);        // LS105, LS106, LS126
+void prove_circles(const ProofContext& context);      // LS108
+void prove_spreading(const ProofContext& context);    // LS109, LS127
+void prove_hosts(const ProofContext& context);        // LS128, LS129
+void prove_as_paths(const ProofContext& context);     // LS122
+void prove_goals(const ProofContext& context);        // LS111, LS119, LS123
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
-// LS130: thresholds between which ECN tells senders something.
+// LS130: ECN thresholds give senders a useful signal.
 //
-// What begins below one packet marks where nothing waits, and senders slow down on an empty link; what never
-// marks tells nothing.
+// A threshold below one packet marks when nothing is queued, and senders slow down on an empty link; a
+// threshold that never marks gives no signal.
 #include <algorithm>
 #include <map>
 
@@ -28,7 +28,7 @@ void prove_thresholds(const ProofContext& context, const TrafficClass& one, cons
 }  // namespace
 
 void prove_ecn(const ProofContext& context) {
-  std::map<const RoceProfile*, std::uint64_t> frames;  // the largest of its fabrics
+  std::map<const RoceProfile*, std::uint64_t> frames;  // the largest in its fabrics
   for (FabricIndex fabric = 0; fabric < context.profiles.size(); ++fabric)
     if (const RoceProfile* const profile = context.profiles[fabric]) {
       std::uint64_t& frame = frames[profile];

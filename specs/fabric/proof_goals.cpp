@@ -1,5 +1,5 @@
-// Proofs that what is asked of the whole can be met: SLOs by the links, minCapacity by the redundancy,
-// maximal rates by the links' speeds.
+// Proofs that goals can be met: SLOs with the links, minCapacity with the redundancy, maximum rates with the
+// links' speeds.
 #include <map>
 
 #include "specs/fabric/capacity.hpp"
@@ -54,12 +54,12 @@ struct Goal {
                   "more or faster uplinks, or a lower SLO", std::move(related));
   }
 
-  // No pair and no rank is faster than the fastest link of a host. Tells where more is asked.
+  // No pair and no rank is faster than the fastest link of a host. Reports whether more is required.
   bool is_above_all_links(const Slo& one) const {
     const TopologyLink* fastest = nullptr;
     for (const Endpoint& endpoint : context.topology.fabrics[fabric].endpoints) {
       const TopologyLink& link = context.topology.links[endpoint.link];
-      if (link.speed == 0) return false;  // a speed that no line says is told elsewhere
+      if (link.speed == 0) return false;  // a missing speed is reported elsewhere
       if (fastest == nullptr || link.speed > fastest->speed) fastest = &link;
     }
     const Bound& bound = *one.at_least;
@@ -85,7 +85,7 @@ struct Goal {
   }
 };
 
-// Devices of a tier that differ in nothing that capacity depends on are tried once.
+// Devices of a tier that capacity treats alike are tried once.
 std::vector<DeviceIndex> kinds_of(const Topology& topology, const std::vector<DeviceIndex>& tier) {
   std::map<std::vector<std::uint64_t>, DeviceIndex> kinds;
   for (const DeviceIndex device : tier) {
@@ -127,13 +127,13 @@ void prove_capacity(const ProofContext& context, const RolloutPolicy& policy, Fa
   }
 }
 
-// The links of all fabrics that have a profile: some may be slower than a bound, and not all.
+// The links of all fabrics with the profile: some, but not all, may be slower than a bound.
 void prove_rates(const ProofContext& context, const RoceProfile& profile) {
   const TopologyLink* fastest = nullptr;
   for (const TopologyLink& link : context.topology.links)
     if (context.profiles[link.fabric] == &profile && (fastest == nullptr || link.speed > fastest->speed))
       fastest = &link;
-  if (fastest == nullptr || fastest->speed == 0) return;  // a speed that no line says is told elsewhere
+  if (fastest == nullptr || fastest->speed == 0) return;  // a missing speed is reported elsewhere
   for (const TrafficClass& one : profile.classes)
     if (one.max_rate.said && !one.max_rate->share && one.max_rate->rate.bits_per_second > fastest->speed)
       context.warning("LS123", one.max_rate.at,

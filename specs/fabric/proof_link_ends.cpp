@@ -1,4 +1,4 @@
-// LS101: both ends of a link treat a packet alike. LS124: a packet has the field that both go by.
+// LS101: both ends of a link treat a packet alike. LS124: packets have the field that both ends classify by.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,12 +14,12 @@
 namespace lockstep {
 namespace {
 
-// What an override or a raw entry says of an entry of one port.
+// What an override or a raw entry sets for an entry of one port.
 struct PortException {
   const MapEntry<Literal>* entry = nullptr;
   RowId row = 0;
-  std::vector<std::string> keys;  // after the port's name, as far as they are known
-  std::string_view driver;        // whose terms the entry is in; empty: it names the entry by its path
+  std::vector<std::string> keys;  // after the port's name, as far as known
+  std::string_view driver;  // the driver in whose syntax the entry is written; empty: it is an entry's path
 };
 
 bool same(const Literal& a, const Literal& b) {
@@ -35,8 +35,8 @@ bool same(const Literal& a, const Literal& b) {
   return a.text == b.text;
 }
 
-// What receivers must know before senders use it (schema column rungs: they are on the ladder of what is
-// lossless) must be the same at both ends: what overrides and raw entries say of it.
+// Settings that receivers need before senders use them (schema column rungs: the lossless ladder) must match
+// at both ends: collects what overrides and raw entries set for them.
 class ExceptionTable {
  public:
   explicit ExceptionTable(const ProofContext& context) : context_(context) {
@@ -120,14 +120,15 @@ class ExceptionTable {
     }
   }
 
-  // Whether a device can say the same in the same terms.
+  // Whether a device could have the same setting in the same syntax.
   bool speaks(PortIndex port, std::string_view driver) const {
     const auto& drivers = context_.topology.devices[context_.topology.ports[port].device].drivers;
     return driver.empty() || std::any_of(drivers.begin(), drivers.end(),
                                          [&](DriverName one) { return to_string(one) == driver; });
   }
 
-  // None: the other end says the same. A warning: it can't say it in these terms, or says it in others.
+  // None: the other end has the same setting. A warning: it can't be written in this syntax there, or is
+  // written in another.
   std::optional<Severity> fault_of(PortIndex port, const PortException& one) const {
     const PortIndex peer = context_.topology.peer(port);
     bool comparable = speaks(peer, one.driver);
@@ -153,7 +154,7 @@ class ExceptionTable {
                      "set both ends, or neither", related);
     else
       context_.warning("LS101", one.entry->key.at,
-                       what + ": whether " + other_end + ", has the same can't be proved",
+                       what + ": whether " + other_end + ", has the same cannot be checked",
                        "say it in a RoceProfile, which covers both ends", related);
   }
 
@@ -161,7 +162,7 @@ class ExceptionTable {
   std::map<PortIndex, std::vector<PortException>> ports_;
 };
 
-// A NIC in whose DSCP mode priority n is traffic class n can't have another map.
+// A NIC with priority n fixed to traffic class n in DSCP mode can't have another map.
 void prove_fixed_map(const ProofContext& context, const PortClass& port, const Platform& platform) {
   const RoceProfile* const profile = context.profiles[port.fabric];
   if (!platform.priority_is_tc || !platform.priority_is_tc->value || *profile->trust == Trust::pcp) return;
@@ -173,7 +174,7 @@ void prove_fixed_map(const ProofContext& context, const PortClass& port, const P
                         " in traffic class " + std::to_string(*one.tc) + ", and on " + platform.name +
                         " each priority is its own traffic class",
                     "give tc and priority the same number (" + platform.priority_is_tc->source + ")",
-                    {{context.platform_at(port), "platform " + platform.name + " is said here"}});
+                    {{context.platform_at(port), "platform " + platform.name + " is declared here"}});
     }
 }
 
@@ -207,8 +208,8 @@ std::set<std::string> tagged_ports(const Fabric& fabric) {
   return out;
 }
 
-// A frame's priority is in its VLAN tag (802.1Q-2018 9.6), and routed links are untagged: all that crosses
-// one would be of priority 0, or of the port's default.
+// A frame's priority is in its VLAN tag (802.1Q-2018 9.6), and routed links are untagged: all traffic on one
+// would have priority 0, or the port's default.
 void prove_trusted_field(const ProofContext& context, FabricIndex index) {
   const RoceProfile* const profile = context.profiles[index];
   if (profile == nullptr || *profile->trust != Trust::pcp) return;

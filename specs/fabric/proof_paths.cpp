@@ -1,4 +1,4 @@
-// Proofs about paths and numbers: MTU, pools, leaves that nothing joins.
+// Proofs about paths and numbers: MTU, pools, disconnected leaves.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -18,11 +18,11 @@ void prove_mtu(const ProofContext& context, const Fabric& fabric) {
   context.error("LS105", mtu.host.at,
                 "hosts send packets of " + std::to_string(*mtu.host) +
                     " bytes, and links between switches take " + std::to_string(*mtu.fabric),
-                "mtu.fabric must be at least mtu.host", {{mtu.fabric.at, "said here"}});
+                "mtu.fabric must be at least mtu.host", {{mtu.fabric.at, "set here"}});
 }
 
-// An override of a port's MTU (schema column rungs: the ladder of the MTU) below what hosts send;
-// or above it at a host, whose leaf then drops.
+// An override of a port's MTU (schema column rungs: the MTU ladder) below what hosts send; or above it on a
+// host, whose leaf then drops packets.
 void prove_mtu_override(const ProofContext& context, const Override& one, const MapEntry<Literal>& entry) {
   const Result<Path> path = Path::parse(*entry.key);
   if (!path || !schema_row(path->row()).crosses(Ladder::mtu)) return;
@@ -43,7 +43,7 @@ void prove_mtu_override(const ProofContext& context, const Override& one, const 
                              (shrinks ? "hosts send packets of " : "its leaf takes packets of ") +
                              std::to_string(*host) + " bytes",
                          "override both ends of the link, or the fabric's mtu",
-                         {{place(host, link.at), "said here"}, {link.at, "the link is cabled here"}});
+                         {{place(host, link.at), "set here"}, {link.at, "the link is cabled here"}});
   }
 }
 
@@ -80,7 +80,7 @@ void prove_pools(const ProofContext& context, const Fabric& a, const Fabric& b) 
                       std::string(second.field) + " " + (**second.prefix).text() + " overlaps " +
                           std::string(first.field) + " of " + other + ", " + (**first.prefix).text(),
                       "choose another prefix, or give the fabrics different vrfs",
-                      {{first.prefix->at, "said here"}});
+                      {{first.prefix->at, "set here"}});
   for (const auto* first : ranges_of(a))
     for (const auto* second : ranges_of(b))
       if ((*first)->first <= (*second)->last && (*second)->first <= (*first)->last)
@@ -88,15 +88,15 @@ void prove_pools(const ProofContext& context, const Fabric& a, const Fabric& b) 
             "LS106", second->at,
             "the AS numbers " + format(**second) + " overlap those of " + other + ", " + format(**first),
             "choose another range: a route that passes both would be dropped as a loop",
-            {{first->at, "said here"}});
+            {{first->at, "set here"}});
 }
 
-// Leaves whose hosts are to reach each other are of one plane and, but for leaf-spine, of one rail: rails may
-// have spines of their own, as traffic between them crosses the hosts' NVLink (Wang et al., Rail-only, HotI
-// 2024; NCCL's PXN).
+// Leaves whose hosts must have a path to each other are in one plane and, except with leaf-spine, in one
+// rail: rails may have their own spines, because traffic between rails crosses the hosts' NVLink (Wang et
+// al., Rail-only, HotI 2024; NCCL's PXN).
 using Reach = std::pair<std::uint32_t, std::uint32_t>;
 
-// Which leaves have a path that goes up and then down, as routes do (routing.hpp).
+// Which leaves are connected by a path that goes up and then down, as routes do (routing.hpp).
 class Joined {
  public:
   Joined(const Topology& topology, FabricIndex fabric) : topology_(topology), fabric_(fabric) {}
@@ -105,7 +105,7 @@ class Joined {
     return meet(next_above(a), next_above(b)) || meet(above(a), above(b));
   }
 
-  // The switches next to one, in its own tier or above. Leaves with the same ones are alike.
+  // A switch's neighbours in its own tier or above. Leaves with the same ones are alike.
   std::vector<DeviceIndex> next_above(DeviceIndex device) const {
     std::vector<DeviceIndex> out;
     for (const TopologyPort& port : topology_.ports_of(device)) {
@@ -158,7 +158,7 @@ void prove_joined(const ProofContext& context, FabricIndex index) {
   for (const DeviceIndex leaf : context.topology.fabrics[index].leaves)
     kind[leaf] =
         kinds.try_emplace(joined.next_above(leaf), static_cast<std::uint32_t>(kinds.size())).first->second;
-  // Of leaves that are alike two stand for all: if these are joined, so are the others.
+  // Two of a set of equal leaves represent all: if these are connected, so are the others.
   std::map<Reach, std::map<std::uint32_t, std::set<DeviceIndex>>> leaves;
   for (const Endpoint& endpoint : context.topology.fabrics[index].endpoints) {
     const std::uint32_t rail = *fabric.topology == TopologyKind::leaf_spine ? 0 : endpoint.rail;

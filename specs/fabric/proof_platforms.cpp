@@ -1,4 +1,4 @@
-// Proofs that a platform is asked only for what it has.
+// Proofs that specs require only what a platform supports.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// One kind of port with its platform, and what its fabric asks of it.
+// One kind of port with its platform, and the requirements of its fabric.
 struct PlatformPort {
   const ProofContext& context;
   const PortClass& port;
@@ -23,7 +23,7 @@ struct PlatformPort {
     return context.platform_of(link.a == port.example ? link.b : link.a);
   }
   std::vector<Related> platform_line() const {
-    return {{context.platform_at(port), "platform " + platform.name + " is said here"}};
+    return {{context.platform_at(port), "platform " + platform.name + " is declared here"}};
   }
 
   void lacks(Position at, std::string asked, const std::string& source, std::string hint) const {
@@ -100,7 +100,7 @@ struct PlatformPort {
     if (first == nullptr) return;
     const bool none = platform.pfc && !platform.pfc->value;
     const bool peer_pauses = peer() != nullptr && peer()->pfc && peer()->pfc->value;
-    if (none && !peer_pauses)  // where only one end lacks it, the two ends differ: LS101
+    if (none && !peer_pauses)  // if only one end lacks it, the ends differ: LS101
       return lacks(place(first->lossless, first->at),
                    "class " + *first->name + " is lossless, and " + platform.name + " has no PFC",
                    platform.pfc->source, "leave lossless out");
@@ -134,25 +134,33 @@ struct PlatformPort {
               {{place(said.trust, said.at), "DSCP is trusted here"}});
   }
 
-  // Where sources disagree, what one of them allows is no error.
   void prove_watchdog(const RoceProfile& said) const {
     const Watchdog& watchdog = *said.pfc->watchdog;
-    if (!said.pfc->watchdog.said || !platform.watchdog_min_ms || context.lossless[port.fabric] == 0) return;
-    const Figure& least = *platform.watchdog_min_ms;
-    for (const Said<Duration>* const time : {&watchdog.detection_time, &watchdog.restoration_time}) {
-      const double wanted = std::chrono::duration<double, std::milli>(**time).count();
-      if (!time->said || wanted >= least.value) continue;
-      const std::string what = "a PFC watchdog of " + format(**time) + " is finer than " + platform.name +
-                               " is known to have: " + std::to_string(least.whole()) + "ms";
-      const std::string right = "write " + std::to_string(least.whole()) + "ms or more";
-      const auto other = std::find_if(least.differs.begin(), least.differs.end(),
-                                      [&](const OtherValue& one) { return wanted >= one.value; });
-      if (other == least.differs.end())
-        lacks(time->at, what, least.source, right);
-      else
-        context.warning("LS112", time->at, what, right + ", unless it is under " + other->source,
-                        platform_line());
-    }
+    if (!said.pfc->watchdog.said || context.lossless[port.fabric] == 0) return;
+    const auto is_short = [](double wanted, double least) { return wanted < least; };
+    const auto is_long = [](double wanted, double most) { return wanted > most; };
+    if (platform.watchdog_min_ms)
+      for (const Said<Duration>* const time : {&watchdog.detection_time, &watchdog.restoration_time})
+        bound_watchdog(*time, *platform.watchdog_min_ms, is_short, "finer", "more");
+    if (platform.watchdog_detection_max_ms)
+      bound_watchdog(watchdog.detection_time, *platform.watchdog_detection_max_ms, is_long, "longer", "less");
+  }
+
+  // If sources disagree, a value that one of them allows is no error.
+  void bound_watchdog(const Said<Duration>& time, const Figure& bound, bool (*is_beyond)(double, double),
+                      const std::string& how, const std::string& right_side) const {
+    const double wanted = std::chrono::duration<double, std::milli>(*time).count();
+    if (!time.said || !is_beyond(wanted, bound.value)) return;
+    const std::string what = "a PFC watchdog of " + format(*time) + " is " + how + " than " + platform.name +
+                             " is known to have: " + std::to_string(bound.whole()) + "ms";
+    const std::string right = "write " + std::to_string(bound.whole()) + "ms or " + right_side;
+    const auto other = std::find_if(bound.differs.begin(), bound.differs.end(),
+                                    [&](const OtherValue& one) { return !is_beyond(wanted, one.value); });
+    if (other == bound.differs.end())
+      lacks(time.at, what, bound.source, right);
+    else
+      context.warning("LS112", time.at, what, right + ", unless it is under " + other->source,
+                      platform_line());
   }
 
   void prove_nic() const {
@@ -174,7 +182,7 @@ struct PlatformPort {
                   "write mode: flowlet or static, or use NICs that can", platform_line());
   }
 
-  // What can place packets out of order may have to be told so in its firmware.
+  // Hardware that can place packets out of order may need a firmware setting for it.
   void prove_adaptive_routing() const {
     if (platform.adaptive_routing_setting.empty()) return;
     const auto& endpoints = context.topology.fabrics[port.fabric].endpoints;
@@ -195,7 +203,7 @@ struct PlatformPort {
   }
 };
 
-// The platforms that there are for switches, or for hosts.
+// The existing platforms for switches, or for hosts.
 std::string names_of(const Catalog& catalog, bool switches) {
   std::string out;
   for (const Platform* const one : platforms_of(catalog)) {
@@ -205,7 +213,7 @@ std::string names_of(const Catalog& catalog, bool switches) {
   return out;
 }
 
-// Without a platform nothing can be proved of a lossless or sprayed fabric.
+// Without a platform nothing can be proved about a lossless or sprayed fabric.
 void prove_presence(const ProofContext& context, const PortClass& one) {
   const Fabric& fabric = context.catalog.fabrics[one.fabric];
   const Spreading mode = *fabric.routing->load_balancing->mode;
@@ -226,7 +234,7 @@ void prove_presence(const ProofContext& context, const PortClass& one) {
       std::move(related));
 }
 
-// What is proved of a switch is not asked of a NIC, and the other way round.
+// Proofs for switches do not apply to NICs, and the reverse.
 bool prove_kind(const ProofContext& context, const PortClass& one, const Platform& platform) {
   const TopologyDevice& device = context.topology.devices[context.topology.ports[one.example].device];
   const PlatformKind wrong = device.is_switch() ? PlatformKind::nic : PlatformKind::switching;

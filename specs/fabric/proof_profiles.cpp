@@ -1,4 +1,4 @@
-// Proofs about a RoceProfile by itself.
+// Proofs about a single RoceProfile.
 #include <algorithm>
 #include <map>
 
@@ -16,8 +16,8 @@ bool carries_rdma(const RoceProfile& profile, const TrafficClass& one) {
   return is_for(profile, one, Carried::compute) || is_for(profile, one, Carried::storage);
 }
 
-// With a bound or without: Cumulus's and Onyx's own RoCE configuration has the CNP class strict and unbounded
-// (docs.nvidia.com Cumulus Linux 5.14, RoCE), as a NIC sends one CNP in 4 us at most (DOCA,
+// With or without a bound: Cumulus's and Onyx's own RoCE configuration has the CNP class strict and unbounded
+// (docs.nvidia.com Cumulus Linux 5.14, RoCE), because a NIC sends at most one CNP in 4 us (DOCA,
 // min_time_between_cnps). Lossy RoCE needs it as much as lossless (the same page, lossy mode).
 void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
   if (*profile.congestion_control != CongestionControl::dcqcn) return;
@@ -32,7 +32,7 @@ void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
         "LS104", place(profile.congestion_control, profile.at),
         "DCQCN needs a class for its notifications, and this profile has none",
         "add {name: cnp, carries: [cnp], dscp: [48], priority: 6, tc: 6, scheduling: strict}");
-  const std::vector<Related> why{{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}};
+  const std::vector<Related> why{{place(profile.congestion_control, profile.at), "DCQCN is enabled here"}};
   const std::string which = quote(*cnp) + ", which carries CNPs, ";
   if (*cnp->scheduling != Scheduling::strict)
     context.error("LS104", place(cnp->scheduling, cnp->at), which + "is not strict",
@@ -42,8 +42,8 @@ void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
                   "leave lossless out: a lost notification is followed by another", why);
 }
 
-// A strict queue is served before all others as long as it has packets (802.1Q-2018 8.6.8.1), and RDMA fills
-// a link: vendors weight it (Cumulus 5.14 RoCE: 50 %; SONiC's qos_config.j2: scheduler.1, DWRR of weight 15).
+// A strict queue is served before all others while it has packets (802.1Q-2018 8.6.8.1), and RDMA fills a
+// link: vendors use weights (Cumulus 5.14 RoCE: 50 %; SONiC's qos_config.j2: scheduler.1, DWRR of weight 15).
 void prove_bounds(const ProofContext& context, const RoceProfile& profile) {
   const bool has_others =
       std::any_of(profile.classes.begin(), profile.classes.end(),
@@ -123,7 +123,7 @@ void prove_profiles(const ProofContext& context) {
           *profile.congestion_control == CongestionControl::dcqcn)
         context.warning(
             "LS118", one.at, "the lossless " + quote(one) + " has no ECN, and DCQCN reacts to nothing else",
-            "add ecn: auto", {{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}});
+            "add ecn: auto", {{place(profile.congestion_control, profile.at), "DCQCN is enabled here"}});
     if (lossless_classes(profile) == 0 || profile.pfc->watchdog.said) continue;
     for (const TrafficClass& one : profile.classes)
       if (*one.lossless) {

@@ -1,5 +1,5 @@
-// Proofs about how flows are spread over equal paths: seeds that differ by tier (LS109), fields that tell
-// flows apart (LS127).
+// Proofs about how flows are spread over equal paths: seeds that differ by tier (LS109), fields that
+// distinguish flows (LS127).
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,7 @@ void prove_seeds_differ(const ProofContext& context, const Fabric& fabric) {
     }
 }
 
-// Of each tier's switches one that a driver of that name carries, or kNone.
+// Whether the device has a driver of that name.
 bool is_driven_by(const TopologyDevice& device, DriverName name) {
   return std::find(device.drivers.begin(), device.drivers.end(), name) != device.drivers.end();
 }
@@ -41,10 +41,10 @@ bool all_driven_by(const Topology& topology, const std::vector<DeviceIndex>& tie
                      [&](DeviceIndex device) { return is_driven_by(topology.devices[device], name); });
 }
 
-// Where leaves choose among spines and spines among superspines, and no line says with which seeds. A Linux
-// switch seeds by itself: mlxsw by its base MAC (spectrum_router.c, mlxsw_sp_mp_hash_init), software at
-// random (ip-sysctl.rst, fib_multipath_hash_seed). SONiC takes no seed from its configuration: it renders one
-// by DEVICE_METADATA.type, and the same one, 25, for SpineRouter, FabricSpineRouter and UpperSpineRouter
+// Leaves choose among spines and spines among superspines, and no line sets the seeds. A Linux switch seeds
+// itself: mlxsw by its base MAC (spectrum_router.c, mlxsw_sp_mp_hash_init), software at random
+// (ip-sysctl.rst, fib_multipath_hash_seed). SONiC reads no seed from its configuration: it renders one by
+// DEVICE_METADATA.type, and the same one, 25, for SpineRouter, FabricSpineRouter and UpperSpineRouter
 // (sonic-buildimage@086b03bd docker-orchagent/switch.json.j2, rendered).
 void prove_seeds_known(const ProofContext& context, FabricIndex index) {
   const Fabric& fabric = context.catalog.fabrics[index];
@@ -86,7 +86,7 @@ bool has_rdma(const ProofContext& context, FabricIndex index) {
                      [&](const Endpoint& one) { return context.topology.ports[one.port].rdma; });
 }
 
-// Of two NICs' flows, the source port and the destination QP differ, in IPv6 the flow label too; the
+// The flows of two NICs differ in the source port and the destination QP, in IPv6 also in the flow label; the
 // destination port is 4791 for all (InfiniBand Architecture annex A17.9.2; RFC 6438 for labels).
 void prove_fields(const ProofContext& context, FabricIndex index) {
   const Fabric& fabric = context.catalog.fabrics[index];

@@ -1,7 +1,7 @@
-// Which class of a RoceProfile carries what.
+// Which class of a RoceProfile is used for which traffic.
 //
-// Promises: compile, proofs and explain ask here, so that a NIC's ToS, its CNPs and what is proved of them
-// are of the same class.
+// Promises: compile, proofs and explain share this lookup, so that a NIC's ToS, its CNPs and the proofs about
+// them refer to the same class.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace lockstep {
 
-// What `carries` says. Where no class of the profile says who carries it: CNPs are in the class called `cnp`;
-// compute and storage are in the first lossless class that has a DSCP and says nothing else of itself, else
-// (lossy RoCE) in the first such that has a DSCP and ECN. nullptr: nothing carries it.
+// Follows `carries`. If no class of the profile lists the traffic: CNPs use the class called `cnp`; compute
+// and storage use the first lossless class that has a DSCP and no `carries`, else (lossy RoCE) the first
+// class without `carries` that has a DSCP and ECN. nullptr: no class is used for it.
 const TrafficClass* class_for(const RoceProfile& profile, Carried what);
 bool is_for(const RoceProfile& profile, const TrafficClass& one, Carried what);
 // Compute, storage or control.
@@ -24,7 +24,7 @@ bool is_for_rdma(const RoceProfile& profile, const TrafficClass& one);
 // On a switch of this role.
 const Said<Ecn>& ecn_on(const TrafficClass& one, DeviceRole role);
 
-// What RDMA on a fabric of this role is for: storage on storage fabrics, else compute.
+// The RDMA traffic of a fabric of this role: storage on storage fabrics, else compute.
 Carried rdma_of(FabricRole role);
 
 }  // namespace lockstep

@@ -102,7 +102,7 @@ void Router::measure_distances(DeviceIndex destination) {
     }
     wave = std::move(next);
   }
-  // From the top tier downwards: what is above is final before it is asked.
+  // From the top tier downwards: a switch above is final before it is used.
   for (auto at = out_.switches.rbegin(); at != out_.switches.rend(); ++at) {
     best_[*at] = down_[*at];
     for (const Edge& edge : edges(*at))
@@ -117,7 +117,8 @@ std::uint32_t Router::add_group(std::vector<PortIndex> ports) {
   return at->second;
 }
 
-// One switch's groups towards all members of a class. Only a switch right above a member tells members apart.
+// One switch's groups towards all members of a class. Only a switch directly above a member has different
+// groups for different members.
 void Router::route_switch(std::size_t number, const std::vector<std::uint32_t>& members) {
   const DeviceIndex self = out_.switches[number];
   std::uint32_t* const row = &out_.group[number * out_.destinations.size()];
@@ -136,7 +137,8 @@ void Router::route_switch(std::size_t number, const std::vector<std::uint32_t>& 
     }
     return;
   }
-  // The class's first member stands for all; to the others' own switches it is as far as they are to it.
+  // The class's first member represents all; it is as far from the other members' switches as they are from
+  // it.
   if (best_[self] >= kFar) return;
   std::vector<PortIndex> ports;
   for (const Edge& edge : edges(self)) {

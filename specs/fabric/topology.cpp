@@ -16,10 +16,10 @@
 namespace lockstep {
 namespace {
 
-// The ports that a device has: which names, in path order. Devices with the same list share one.
+// The ports of a device: their names, in path order. Devices with the same list share one shape.
 struct PortShape {
   std::vector<std::uint32_t> names;    // in path order
-  std::vector<std::uint32_t> entries;  // of the DeviceSet, by place
+  std::vector<std::uint32_t> entries;  // of the DeviceSet, by position
   std::vector<std::uint32_t> place;    // by name id; kNone: no such port
 };
 
@@ -39,6 +39,7 @@ class Expansion {
     build_ports();
     for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) add_links(fabric);
     for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) finish(fabric);
+    if (out_.diagnostics.empty()) out_.diagnostics = uncabled_hosts(catalog_, out_.topology);
     return std::move(out_);
   }
 
@@ -46,14 +47,14 @@ class Expansion {
   struct ResolvedLaw {
     FabricIndex fabric = 0;
     std::uint32_t law = 0;
-    std::vector<std::pair<CablingSide, CablingSide>> sides;  // one, or one for each line of `list`
+    std::vector<std::pair<CablingSide, CablingSide>> sides;  // one, or one per line of `list`
   };
-  // A set's ports: named ones of declared entries, and whether it declares any at all.
+  // A set's ports: names of declared entries, and whether it declares any.
   struct SetPorts {
     std::vector<std::uint32_t> names;
     std::vector<std::uint32_t> entries;
     std::vector<std::uint32_t> entry_of;  // by name id
-    bool breakout = false;                // a split port's parts have names of the platform's choice
+    bool breakout = false;                // the platform chooses the names of a split port's parts
   };
 
   void add_devices();
@@ -63,7 +64,7 @@ class Expansion {
   void add_links(FabricIndex fabric);
   void add_link(const ResolvedLaw& law, const LaidCable& cable);
   void finish(FabricIndex fabric);
-  // Reports, once, that the cluster is larger than what is computed with.
+  // Reports once that the cluster exceeds the supported size.
   void refuse_size(Position at, const std::string& what);
 
   std::uint32_t name_id(std::string_view name);
@@ -81,17 +82,17 @@ class Expansion {
 
   const Catalog& catalog_;
   Expanded out_;
-  bool too_large_ = false;  // nothing is cabled
+  bool too_large_ = false;  // nothing is cabled then
   std::unordered_map<std::string_view, DeviceIndex> devices_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
   std::vector<std::string_view> names_;  // by name id
   std::vector<SetPorts> set_ports_;
   std::vector<ResolvedLaw> laws_;
-  std::vector<std::vector<std::uint32_t>> cabled_names_;  // lists of names, as laws give them
+  std::vector<std::vector<std::uint32_t>> cabled_names_;  // lists of names, as laws write them
   std::vector<std::vector<std::uint32_t>> lists_of_;      // by device: indices into cabled_names_
   std::vector<PortShape> shapes_;
   std::vector<std::uint32_t> shape_;                                            // by device
-  std::map<std::pair<std::string_view, std::uint64_t>, std::size_t> reported_;  // once a law and code
+  std::map<std::pair<std::string_view, std::uint64_t>, std::size_t> reported_;  // once per law and code
 };
 
 void Expansion::report(std::string_view code, Position at, std::string message, std::string hint,
@@ -122,7 +123,7 @@ void Expansion::add_devices() {
   for (std::uint32_t set = 0; set < catalog_.device_sets.size(); ++set) {
     const DeviceSet& said = catalog_.device_sets[set];
     Result<std::vector<std::string>> names = expand_hostlist(*said.names);
-    if (!said.names.said || !names) continue;  // load has reported it, or the inventory is kept elsewhere
+    if (!said.names.said || !names) continue;  // reported by load(), or the inventory is kept elsewhere
     if (topology.devices.size() + names->size() > kDevicesMax) {
       refuse_size(said.names.at, std::to_string(kDevicesMax) + " devices");
       break;
@@ -196,7 +197,7 @@ CablingSide Expansion::side(const Said<std::string>& text) {
     }
     report(fabric_code::no_such_device, text.at, "no DeviceSet has a device called " + name,
            "add it to a DeviceSet, or correct the name");
-    out.devices.clear();  // a law with holes would cable the wrong ports
+    out.devices.clear();  // a law with gaps would cable the wrong ports
     return out;
   }
   return out;
@@ -227,7 +228,7 @@ void Expansion::resolve_laws() {
   }
 }
 
-// Devices of one set with the same laws have the same ports: one shape is made for each such combination.
+// Devices of one set with the same laws have the same ports: each such combination gets one shape.
 void Expansion::build_ports() {
   Topology& topology = out_.topology;
   std::size_t places = 0;  // of all shapes together
@@ -304,7 +305,7 @@ std::uint64_t Expansion::said_speed(const TopologyPort& port, Position& at) cons
   return entry.breakout.said ? entry.breakout->speed.bits_per_second : 0;
 }
 
-// The law's speed, else what the ports say; all that say one must agree.
+// The law's speed, else the ports'; all that set one must agree.
 std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex b, Position& first) {
   const Cabling& cabling = said(law);
   std::uint64_t speed = cabling.speed->bits_per_second;
@@ -321,16 +322,16 @@ std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex
     if (reported_.try_emplace({fabric_code::speeds_differ, std::uint64_t{law.fabric} << 32 | law.law}, 0)
             .second)
       report(fabric_code::speeds_differ, at,
-             out_.topology.port_text(port) + " is said to run at " + format(BitRate{own}) + ", its link at " +
-                 format(BitRate{speed}),
-             "both ends of a link run at one speed", {{first, "the link's speed is said here"}});
+             out_.topology.port_text(port) + " is declared with " + format(BitRate{own}) +
+                 ", its link with " + format(BitRate{speed}),
+             "both ends of a link run at one speed", {{first, "the link's speed is set here"}});
   }
   if (speed == 0 &&
       reported_.try_emplace({fabric_code::no_speed, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
     report(fabric_code::no_speed, place(cabling),
            "no line says how fast the link " + out_.topology.port_text(a) + " - " +
                out_.topology.port_text(b) + " is",
-           "add `speed: 400Gbps` to this law or to the ports");
+           "add `speed: 400Gbps` to this cabling rule or to the ports");
   return speed;
 }
 
@@ -346,11 +347,11 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
     const Position at = cabling.from.said ? (end == 0 ? cabling.from.at : cabling.to.at) : cabling.at;
     if (ends[end] == kNone) {
       if (reported_.try_emplace({fabric_code::no_such_port, law_key}, 0).second)
-        report(
-            fabric_code::no_such_port, at,
-            topology.devices[device].name + " has no port called " + std::string(name),
-            "add it to the DeviceSet's interfaces or ports",
-            {{set.interfaces.empty() ? set.at : set.interfaces.front().name.at, "its ports are said here"}});
+        report(fabric_code::no_such_port, at,
+               topology.devices[device].name + " has no port called " + std::string(name),
+               "add it to the DeviceSet's interfaces or ports",
+               {{set.interfaces.empty() ? set.at : set.interfaces.front().name.at,
+                 "its ports are declared here"}});
       return;
     }
     const LinkIndex other = topology.ports[ends[end]].link;
@@ -479,7 +480,7 @@ void scale_for_twin(Topology& topology, std::uint64_t link_rate) {
   std::uint64_t fastest = 0;
   for (const TopologyLink& link : topology.links) fastest = std::max(fastest, link.speed);
   for (TopologyLink& link : topology.links) {
-    // 64 bits of mantissa hold every product that matters exactly: 800 Gb/s x 100 Gb/s is below 2^77, and the
+    // 64 bits of mantissa hold every relevant product exactly: 800 Gb/s x 100 Gb/s is below 2^77, and the
     // quotient is below 2^40.
     link.speed_in_twin = fastest == 0
                              ? link_rate

@@ -1,8 +1,8 @@
-// Topology: every device, port and cable of a cluster, and each fabric's endpoints, as dense arrays.
+// Topology: every device, port and cable of a cluster, and the endpoints of each fabric, as dense arrays.
 //
-// Promises: devices in the order of their sets and hostlists, ports of a device in path order, so that the
-// same specs give the same indices in every run; a device, port or link is named by its index everywhere; a
-// port is on at most one link. Built to be cheap at 4,096 hosts x 8 rails + 640 switches. Refuses (LS12xx,
+// Promises: devices are in the order of their sets and hostlists, ports of a device in path order, so that
+// the same specs give the same indices in every run; devices, ports and links are identified by index
+// everywhere; a port is on at most one link. Cheap at 4,096 hosts x 8 rails + 640 switches. Refuses (LS12xx,
 // with both lines): a port cabled twice, a port or device that does not exist, counts that do not match, a
 // link without a speed.
 #pragma once
@@ -24,18 +24,18 @@ using LinkIndex = std::uint32_t;    // into Topology::links
 using FabricIndex = std::uint32_t;  // into Topology::fabrics and Catalog::fabrics
 constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
-// What one cluster may have: each about ten times 16,384 hosts x 8 rails with 2,560 switches of 128 ports,
-// the largest that is measured (18,944 devices, 458,752 ports, 2,048 leaves).
+// Limits of one cluster: each about ten times 16,384 hosts x 8 rails with 2,560 switches of 128 ports, the
+// largest that is measured (18,944 devices, 458,752 ports, 2,048 leaves).
 constexpr std::size_t kDevicesMax = 200'000;
 constexpr std::size_t kPortsMax = 4'000'000;
-constexpr std::size_t kSwitchPairsMax = 50'000'000;  // switches x leaves of one fabric: a route each
+constexpr std::size_t kSwitchPairsMax = 50'000'000;  // switches x leaves of one fabric: one route each
 
 struct TopologyDevice {
   std::string name;
   DeviceRole role = DeviceRole::host;  // its tier: host 0, leaf 1, spine 2, superspine 3
   std::uint32_t set = 0;               // index into Catalog::device_sets
-  std::uint32_t ordinal = 0;           // place in the set's hostlist, from 0
-  std::string_view platform{};         // empty: none said
+  std::uint32_t ordinal = 0;           // position in the set's hostlist, from 0
+  std::string_view platform{};         // empty: not specified
   std::vector<DriverName> drivers{};   // in a twin: linux, and frr on switches
   PortIndex first_port = 0;
   std::uint32_t port_count = 0;
@@ -47,11 +47,11 @@ struct TopologyPort {
   std::string_view name{};    // interned: lives as long as the program
   std::uint32_t name_id = 0;  // dense: equal names have equal ids, below Topology::port_names
   DeviceIndex device = 0;
-  LinkIndex link = kNone;       // none: not cabled
-  std::uint32_t entry = kNone;  // index into the set's interfaces (host) or ports (switch); none: only cabled
-  std::string_view platform{};  // the interface's, else the device's
-  std::uint64_t speed = 0;      // bit/s; the link's where cabled; 0: not said
-  std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin or where not cabled
+  LinkIndex link = kNone;           // none: not cabled
+  std::uint32_t entry = kNone;      // into the set's interfaces (host) or ports (switch); none: cabling only
+  std::string_view platform{};      // the interface's, else the device's
+  std::uint64_t speed = 0;          // bit/s; the link's if cabled; 0: not specified
+  std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin or if not cabled
   bool rdma = false;
 };
 
@@ -65,9 +65,9 @@ struct TopologyLink {
   std::uint32_t plane = 0;
   std::uint64_t speed = 0;          // bit/s, one direction
   std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin
-  std::uint64_t cable_length = 0;   // millimetres; 0: not said
+  std::uint64_t cable_length = 0;   // millimetres; 0: not specified
   Position at{};                    // of the law
-  Position speed_at{};              // of what says the speed: the law, or a port
+  Position speed_at{};              // of the line that sets the speed: the law's, or a port's
 };
 
 // A host's port in a fabric.
@@ -116,11 +116,11 @@ struct Expanded {
   Diagnostics diagnostics;
 };
 
-// What the specs' DeviceSets and cabling laws stand for. Also where there are errors: what could be expanded.
+// Expands the DeviceSets and cabling laws of the specs. With errors, it contains what could be expanded.
 Expanded expand(const Catalog& catalog);
 
-// What the spec says of a link's IP MTU (bytes): a host's link has the host's, one between switches the
-// fabric's.
+// The IP MTU (bytes) that the spec sets for a link: the host MTU for a host's link, the fabric MTU between
+// switches.
 const Said<std::uint32_t>& mtu_of(const Catalog& catalog, const TopologyLink& link);
 
 // Scales all speeds so that the fastest link runs at `link_rate` bit/s (speed_in_twin), and replaces each

@@ -1,14 +1,22 @@
 #include "specs/fabric/topology_cabling.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "specs/fabric/codes.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
-// Far above any port count, and far below what would overflow a product of the two.
+// Far above any port count, and small enough that the product of two can't overflow.
 constexpr std::uint32_t kFactorMax = 1024;
 
 std::string number(std::uint64_t count) { return std::to_string(count); }
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return number(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
 
 void report(Diagnostics& diagnostics, std::string_view code, Position at, std::string message,
             std::string hint, std::vector<Related> related = {}) {
@@ -37,7 +45,7 @@ void lay_rail(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnost
   const auto ports = static_cast<std::uint32_t>(law.from.names.size());
   const auto leaves = static_cast<std::uint32_t>(law.to.devices.size());
   const auto slots =
-      static_cast<std::uint32_t>(law.to.names.size()) / law.parallel;  // hosts that a leaf takes
+      static_cast<std::uint32_t>(law.to.names.size()) / law.parallel;  // hosts that fit one leaf
   if (ports % (law.planes * law.parallel) != 0)
     return law.mismatch(diagnostics,
                         number(ports) + " ports a host do not divide into " + number(law.planes) +
@@ -52,8 +60,9 @@ void lay_rail(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnost
   const std::uint32_t groups = leaves / (law.planes * rails);
   if (hosts > std::uint64_t{groups} * slots)
     return law.mismatch(diagnostics,
-                        number(hosts) + " hosts do not fit: " + number(groups) + " group(s) of leaves with " +
-                            number(slots) + " ports take " + number(std::uint64_t{groups} * slots),
+                        number(hosts) + " hosts do not fit: " + counted(groups, "group") +
+                            " of leaves with " + counted(slots, "port") +
+                            (groups == 1 ? " takes " : " take ") + number(std::uint64_t{groups} * slots),
                         "name more leaf ports, or more leaves");
   if (groups > 1 && hosts <= std::uint64_t{groups - 1} * slots)
     return law.mismatch(diagnostics,
@@ -87,15 +96,17 @@ void lay_mesh(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnost
   const std::uint32_t to_part = tos / law.planes;
   if (law.from.names.size() != std::size_t{to_part} * law.parallel)
     return law.mismatch(diagnostics,
-                        "a mesh of " + number(law.parallel) + " link(s) to each of " + number(to_part) +
-                            " devices needs " + number(std::uint64_t{to_part} * law.parallel) +
-                            " ports on this side, not " + number(law.from.names.size()),
+                        "a mesh of " + counted(law.parallel, "link") + " to each of " +
+                            counted(to_part, "device") + " needs " +
+                            counted(std::uint64_t{to_part} * law.parallel, "port") + " on this side, not " +
+                            number(law.from.names.size()),
                         "name one port for each device of the other side and parallel link");
   if (law.to.names.size() < std::size_t{from_part} * law.parallel)
     return law.mismatch(diagnostics,
-                        "a mesh of " + number(law.parallel) + " link(s) to each of " + number(from_part) +
-                            " devices needs " + number(std::uint64_t{from_part} * law.parallel) +
-                            " ports on the `to` side, not " + number(law.to.names.size()),
+                        "a mesh of " + counted(law.parallel, "link") + " to each of " +
+                            counted(from_part, "device") + " needs " +
+                            counted(std::uint64_t{from_part} * law.parallel, "port") +
+                            " on the `to` side, not " + number(law.to.names.size()),
                         "name one port for each device of this side and parallel link");
   out.reserve(out.size() + std::size_t{froms} * to_part * law.parallel);
   for (std::uint32_t from = 0; from < froms; ++from) {
@@ -146,6 +157,40 @@ void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide&
   if (rule == CablingRule::rail) return lay_rail(law, out, diagnostics);
   if (rule == CablingRule::mesh) return lay_mesh(law, out, diagnostics);
   lay_pairs(law, out, diagnostics);
+}
+
+Diagnostics uncabled_hosts(const Catalog& catalog, const Topology& topology) {
+  struct Hosts {
+    std::vector<std::string> without;
+    std::uint32_t first = 0;  // of these, by position in the set
+    bool any_cabled = false;
+  };
+  std::map<std::uint32_t, Hosts> sets;
+  for (const TopologyDevice& device : topology.devices) {
+    if (device.is_switch()) continue;
+    Hosts& hosts = sets[device.set];
+    const auto first = topology.ports.begin() + device.first_port;
+    if (std::any_of(first, first + device.port_count,
+                    [](const TopologyPort& one) { return one.link != kNone; })) {
+      hosts.any_cabled = true;
+      continue;
+    }
+    if (hosts.without.empty()) hosts.first = device.ordinal;
+    hosts.without.push_back(device.name);
+  }
+  Diagnostics out;
+  for (const auto& [set, hosts] : sets) {
+    if (!hosts.any_cabled || hosts.without.empty()) continue;
+    out.push_back(Diagnostic{.code = std::string(fabric_code::not_cabled),
+                             .severity = Severity::warning,
+                             .at = name_at(catalog.device_sets[set], hosts.first),
+                             .message = "no cable of a Fabric ends at " + fold_hostlist(hosts.without) +
+                                        ", and others of this DeviceSet have cables",
+                             .hint = "name " + std::string(hosts.without.size() == 1 ? "it" : "them") +
+                                     " in a line of the cabling",
+                             .related = {}});
+  }
+  return out;
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Descriptor: owns one file descriptor and closes it: when it ends, is closed or takes another one over.
-// Promises nothing else; -1 is "none".
+// Descriptor: owns one file descriptor and closes it on destruction, on close() and when it takes over
+// another. -1 is "none".
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// What a system call on a file answered, as an Error: "FILE: the reason". Promises: denied where permission
-// is missing, else refused.
+// The errno of a system call on a file as an Error: "FILE: the reason". Promises: denied if permission is
+// missing, else refused.
 #pragma once
 
 #include <cerrno>

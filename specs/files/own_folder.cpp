@@ -36,7 +36,7 @@ Result<bool> make_folder(const std::string& path, const FolderFor& whom) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && errno == ENOENT) return false;
   if (!folder) return file_error("open " + path, errno);
-  // Of what was opened: the name may stand for something else by now.
+  // Checks the opened folder: the name may refer to something else by now.
   struct stat opened {};
   if (::fstat(folder.number(), &opened) != 0) return file_error("stat " + path, errno);
   TRY_DONE(check_own(path, opened));
@@ -50,7 +50,7 @@ Result<Done> make_private_folder(const std::string& path) {
   std::string above;
   for (const auto& part : std::filesystem::path(path).parent_path()) {
     above = (std::filesystem::path(above) / part).string();
-    if (above.empty() || ::mkdir(above.c_str(), 0700) != 0) continue;  // what is there stays as it is
+    if (above.empty() || ::mkdir(above.c_str(), 0700) != 0) continue;  // an existing folder is not changed
     if (::chmod(above.c_str(), kPassable) != 0) return file_error("chmod " + above, errno);
   }
   TRY(const bool made, make_folder(path, {::geteuid(), 0700}));

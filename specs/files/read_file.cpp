@@ -20,7 +20,7 @@ namespace {
 
 using Outcome = FileText::Outcome;
 
-// O_NONBLOCK: of what takes a regular file's place between the look at it and its opening.
+// O_NONBLOCK: in case something replaces the regular file between the check and its opening.
 constexpr int kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr int kToLook = O_PATH | O_CLOEXEC;
 
@@ -40,7 +40,7 @@ FileText too_large(std::size_t most) {
   return failed(Outcome::too_large, "larger than " + std::to_string(most >> 20) + " MiB");
 }
 
-// Reads to the end, and at most one byte more than may be there.
+// Reads to the end, and at most one byte more than allowed.
 FileText read_all(int descriptor, std::size_t most) {
   constexpr std::size_t kStep = std::size_t{64} << 10;
   FileText out;
@@ -57,7 +57,7 @@ FileText read_all(int descriptor, std::size_t most) {
   }
 }
 
-// `open`: with these flags; -1: errno.
+// `open`: opens with these flags; -1: errno.
 FileText read_by(const std::function<int(int flags)>& open, std::size_t most) {
   struct stat found {};
   for (const int flags : {kToLook, kToRead}) {
@@ -72,7 +72,7 @@ FileText read_by(const std::function<int(int flags)>& open, std::size_t most) {
   return failed(Outcome::refused, "not a regular file");
 }
 
-// Without openat2: no link is followed, and so none leads out.
+// Without openat2 no link is followed, so none can lead out.
 int open_by_steps(int folder, const std::string& name, int flags) {
   const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
   Descriptor inside(::openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -92,7 +92,7 @@ int open_by_steps(int folder, const std::string& name, int flags) {
 }
 
 int open_beneath(int folder, const std::string& name, int flags) {
-  // openat2(2): EAGAIN where somebody renames meanwhile, and `..` can't be followed safely. A choice.
+  // openat2(2): EAGAIN if something is renamed meanwhile, and `..` can't be followed safely. A chosen limit.
   constexpr int kTries = 32;
   struct open_how how {};
   how.flags = static_cast<__u64>(flags);
@@ -101,7 +101,7 @@ int open_beneath(int folder, const std::string& name, int flags) {
     const auto opened =
         static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how));  // no wrapper yet
     if (opened >= 0) return opened;
-    // EPERM is what a sandbox answers that does not know the call.
+    // A sandbox that does not know the call answers EPERM.
     if (errno == ENOSYS || errno == EPERM) return open_by_steps(folder, name, flags);
     if ((errno != EAGAIN && errno != EINTR) || tries == kTries) return -1;
   }

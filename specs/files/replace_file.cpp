@@ -16,10 +16,10 @@
 namespace lockstep {
 namespace {
 
-// Written for its owner alone until it has its mode.
+// Accessible to its owner only until it has its final mode.
 constexpr mode_t kUnfinished = 0600;
 constexpr mode_t kPermissions = 07777;
-// 64 random bits are taken already only by somebody's intent, whom more tries would not tire.
+// 64 random bits can only be taken deliberately, and more attempts would not help then.
 constexpr int kNamesTried = 16;
 
 Error not_regular(const std::string& file, mode_t mode) {
@@ -39,13 +39,13 @@ Result<Done> write_all(int descriptor, std::string_view text, const std::string&
   return Done{};
 }
 
-// EINVAL: a filesystem that has nothing to sync here (fsync(2)).
+// EINVAL: a filesystem without anything to sync here (fsync(2)).
 Result<Done> sync(int descriptor, const std::string& file) {
   if (::fsync(descriptor) == 0 || errno == EINVAL) return Done{};
   return file_error(file, errno);
 }
 
-// What a shell gave this process: links of /dev, which belongs to root (fd(4), stdout(3)).
+// Descriptors that a shell passed to this process: links in /dev, which belongs to root (fd(4), stdout(3)).
 bool is_given_open(std::string_view file) {
   return file == "/dev/stdout" || file == "/dev/stderr" || file.starts_with("/dev/fd/");
 }
@@ -60,7 +60,7 @@ Result<Done> write_to(const std::string& file, std::string_view text) {
   return S_ISREG(written.st_mode) ? sync(out.number(), file) : Done{};
 }
 
-// A file of a name of its own in a folder, gone with this object unless it was given another name.
+// A uniquely named file in a folder, removed with this object unless it was renamed.
 class Beside {
  public:
   explicit Beside(int folder) : folder_(folder) {
@@ -94,7 +94,7 @@ class Beside {
   Descriptor file_;
 };
 
-// Only what differs is asked for: a member of a group may not give a file to that group again.
+// Changes only what differs: a member of a group may not be allowed to set that group again.
 bool give_to(int descriptor, uid_t owner, gid_t group) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return false;
@@ -109,26 +109,40 @@ class Replacing {
     name_ = slash == std::string::npos ? file : file.substr(slash + 1);
   }
 
-  // `write`: to the descriptor of the file beside, or by its path.
+  // `write`: to the descriptor of the new file, or by its path.
   Result<Done> with(const std::function<Result<Done>(int descriptor, const std::string& path)>& write) {
-    if (name_.empty()) return file_error(file_, file_.empty() ? ENOENT : EISDIR);
-    const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) return file_error(file_, errno);
-    struct stat old {};
-    const bool exists = ::fstatat(folder.number(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!exists && errno != ENOENT) return file_error(file_, errno);
-    if (exists && !S_ISREG(old.st_mode)) return not_regular(file_, old.st_mode);
-    Beside fresh(folder.number());
-    if (!fresh) return file_error(file_, errno);
-    TRY_DONE(write(fresh.descriptor(), folder_ + fresh.name()));
-    TRY_DONE(exists ? take_over(fresh.descriptor(), old) : begin(fresh.descriptor(), folder.number()));
-    TRY_DONE(sync(fresh.descriptor(), file_));
-    if (!fresh.rename_to(name_)) return file_error(file_, errno);
-    return sync(folder.number(), file_);
+    return begun([&](int folder, Beside& fresh) -> Result<Done> {
+      TRY_DONE(write(fresh.descriptor(), folder_ + fresh.name()));
+      TRY_DONE(ready(folder, fresh.descriptor()));
+      TRY_DONE(sync(fresh.descriptor(), file_));
+      if (!fresh.rename_to(name_)) return file_error(file_, errno);
+      return sync(folder, file_);
+    });
+  }
+
+  Result<Done> check() {
+    return begun([&](int folder, Beside& fresh) { return ready(folder, fresh.descriptor()); });
   }
 
  private:
-  // The owner goes first: a change of it takes away set-user-id bits (chown(2)).
+  // `go_on`: called with the folder and a new file in it.
+  Result<Done> begun(const std::function<Result<Done>(int folder, Beside& fresh)>& go_on) {
+    if (name_.empty()) return file_error(file_, file_.empty() ? ENOENT : EISDIR);
+    const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return file_error(file_, errno);
+    exists_ = ::fstatat(folder.number(), name_.c_str(), &old_, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists_ && errno != ENOENT) return file_error(file_, errno);
+    if (exists_ && !S_ISREG(old_.st_mode)) return not_regular(file_, old_.st_mode);
+    Beside fresh(folder.number());
+    if (!fresh) return file_error(file_, errno);
+    return go_on(folder.number(), fresh);
+  }
+
+  Result<Done> ready(int folder, int descriptor) const {
+    return exists_ ? take_over(descriptor, old_) : begin(descriptor, folder);
+  }
+
+  // The owner is set first: changing it clears set-user-id bits (chown(2)).
   Result<Done> take_over(int descriptor, const struct stat& old) const {
     if (!give_to(descriptor, old.st_uid, old.st_gid))
       return file_error(file_ + ": can't keep its owner", errno);
@@ -150,21 +164,36 @@ class Replacing {
   const Replacement& how_;
   std::string folder_;
   std::string name_;
+  struct stat old_ {};
+  bool exists_ = false;
 };
+
+// Whether the existing file is written to and not replaced.
+bool goes_through(const std::string& file, const Replacement& how) {
+  struct stat old {};
+  const bool there = how.write_through && ::lstat(file.c_str(), &old) == 0;
+  return there && (is_given_open(file) || S_ISFIFO(old.st_mode) || S_ISCHR(old.st_mode));
+}
 
 }  // namespace
 
 Result<Done> replace_file(const std::string& file, std::string_view text, const Replacement& how) {
-  struct stat old {};
-  const bool there = how.write_through && ::lstat(file.c_str(), &old) == 0;
-  if (there && (is_given_open(file) || S_ISFIFO(old.st_mode) || S_ISCHR(old.st_mode)))
-    return write_to(file, text);
+  if (goes_through(file, how)) return write_to(file, text);
   return Replacing(file, how).with(
       [&](int descriptor, const std::string&) { return write_all(descriptor, text, file); });
 }
 
+Result<Done> check_replaceable(const std::string& file, const Replacement& how) {
+  return goes_through(file, how) ? Done{} : Replacing(file, how).check();
+}
+
 Result<Done> replace_file_by(const std::string& file, const FileWriter& write, const Replacement& how) {
   return Replacing(file, how).with([&](int, const std::string& beside) { return write(beside); });
+}
+
+Result<std::string> file_in(const std::string& folder, const std::string& name) {
+  if (!name.empty() && name.front() != '.' && name.find('/') == name.npos) return folder + "/" + name;
+  return Error{ErrorKind::refused, "'" + name + "' can't be the name of a file in " + folder};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
-// Catalog: all objects of one cluster as they were loaded, with the text that they were loaded from.
+// Catalog: all objects of one cluster as loaded, with their source text.
 //
-// Promises: objects of a kind are in the order of their files' names and then of their place in the file, so
+// Promises: objects of a kind are in the order of their file names, then of their position in the file, so
 // that nothing downstream depends on the order of a directory listing.
 #pragma once
 
@@ -15,10 +15,9 @@ namespace lockstep {
 
 struct Catalog {
   Sources sources;
-  // Of `sources`: platforms beside the specs (specs/platforms/platform.hpp reads them).
+  // Indices into `sources`: platforms beside the specs (read by specs/platforms/platform.hpp).
   std::vector<std::uint32_t> platform_files;
-  std::string
-      directory;  // the folder that was loaded; that of the first file otherwise; "." for standard input
+  std::string directory;  // the folder that was loaded, else that of the first file; "." for standard input
   std::vector<DeviceSet> device_sets;
   std::vector<Fabric> fabrics;
   std::vector<RoceProfile> roce_profiles;

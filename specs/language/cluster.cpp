@@ -28,33 +28,36 @@ constexpr Field capacity_fields[] = {
                                     share_limits),
 };
 constexpr Field window_fields[] = {
-    field<&Window::days>("days", "such as Mon-Thu; every day where it is left out"),
+    field<&Window::days>("days", "such as Mon-Thu", {.otherwise = "every day"}),
     field<&Window::from>("from", "when it opens, such as \"09:00\"", {.required = true}),
     field<&Window::to>("to", "when it closes", {.required = true}),
-    field<&Window::timezone>("timezone", "an IANA time zone; UTC where it is left out",
-                             {.form = Form::filled}),
+    field<&Window::timezone>("timezone", "an IANA time zone", {.form = Form::filled, .otherwise = "UTC"}),
 };
 constexpr Field drain_fields[] = {
-    field<&Drain::host>("host", "scheduler, or none"),
-    field<&Drain::switches>("switch", "bgp-graceful-shutdown (RFC 8326), or none"),
+    field<&Drain::host>("host", "scheduler, or none", {.otherwise = "none"}),
+    field<&Drain::switches>("switch", "bgp-graceful-shutdown (RFC 8326), or none", {.otherwise = "none"}),
     field<&Drain::timeout>("timeout", "how long a drain may take",
-                           {.least = second, .most = 30 * day, .range = "1s to 30d"}),
-    field<&Drain::on_timeout>("onTimeout", "skip the device, proceed with it, or stop the rollout"),
+                           {.least = second, .most = 30 * day, .range = "1s to 30d", .otherwise = "20s"}),
+    field<&Drain::on_timeout>("onTimeout", "skip the device, proceed with it, or stop the rollout",
+                              {.otherwise = "skip"}),
 };
 constexpr Field rollout_fields[] = {
     field<&RolloutPolicy::selector>("selector", "the devices; {} is all", {.required = true}),
-    field<&RolloutPolicy::unit>("unit", "redundancy-group: one member of a group at a time; or device"),
+    field<&RolloutPolicy::unit>("unit", "redundancy-group: one member of a group at a time; or device",
+                                {.otherwise = "redundancy-group"}),
     field<&RolloutPolicy::waves>("waves", "how many devices of each role, growing: \"1\", \"10%\", \"100%\"",
-                                 {.not_empty = true}),
+                                 {.not_empty = true, .otherwise = "one wave"}),
     field<&RolloutPolicy::gate>("gate",
-                                "eachWave: what a wave wrote is measured before the next begins, also where "
-                                "nothing is said; end: once, after the last wave"),
+                                "eachWave: what a wave wrote is measured before the next begins; "
+                                "end: once, after the last wave",
+                                {.otherwise = "eachWave"}),
     field<&RolloutPolicy::min_capacity>("minCapacity", "what is left at any moment, for every pair"),
     field<&RolloutPolicy::approval>("approval", "auto or manual, by disruption"),
-    field<&RolloutPolicy::windows>("windows", "when a change may begin", {.not_empty = true}),
+    field<&RolloutPolicy::windows>("windows", "when a change may begin",
+                                   {.not_empty = true, .otherwise = "at any time"}),
     field<&RolloutPolicy::drain>("drain", "how work is moved away first"),
     field<&RolloutPolicy::max_delete>("maxDelete", "a change that deletes a larger share needs confirmation",
-                                      share_limits),
+                                      {.most = whole, .range = "0% to 100%", .otherwise = "100%"}),
 };
 constexpr Field signature_fields[] = {
     field<&Signatures::policy>("policy", "none or required", {.required = true}),
@@ -73,7 +76,7 @@ constexpr Field git_fields[] = {
 constexpr Field management_fields[] = {
     field<&Management::path>("path", "out-of-band or in-band"),
     field<&Management::interface>("interface", "the devices' interface that the reconciler reaches",
-                                  {.form = Form::name}),
+                                  {.form = Form::name, .otherwise = "none"}),
 };
 constexpr Field scheduler_fields[] = {
     field<&Scheduler::kind>("kind", "slurm, kubernetes or none", {.required = true}),
@@ -106,7 +109,7 @@ bool is_timezone(const std::string& name) {
   }
 }
 
-// The interface is a Linux's, whatever else its switch runs.
+// The interface must be a Linux interface, whatever else its switch runs.
 void check_management(const Management& one, Span, Reporter& reporter) {
   if (one.interface.said)
     check_kernel_names({*one.interface},
@@ -170,12 +173,12 @@ void check_cost(const Cost& cost, Span, Reporter& reporter) {
 
 template <>
 const Type& struct_type<Approvals>() {
-  static constexpr Type type = object_type<Approvals>("approval", approval_fields);
+  static constexpr Type type = object_type<Approvals>("approval", approval_fields, nullptr, "auto");
   return type;
 }
 template <>
 const Type& struct_type<MinCapacity>() {
-  static constexpr Type type = object_type<MinCapacity>("minCapacity", capacity_fields);
+  static constexpr Type type = object_type<MinCapacity>("minCapacity", capacity_fields, nullptr, "0%");
   return type;
 }
 template <>

@@ -1,5 +1,5 @@
-// RolloutPolicy: how a change may reach devices. GitSource: where the specs come from. Cluster: what is true
-// of the whole: management path, scheduler, maintenance, cost model.
+// RolloutPolicy: how a change may be rolled out to devices. GitSource: where the specs come from. Cluster:
+// settings of the whole cluster: management path, scheduler, maintenance, cost model.
 #pragma once
 
 #include "specs/language/object.hpp"
@@ -23,7 +23,7 @@ constexpr auto words(SwitchDrain) {
 enum class OnTimeout : std::uint8_t { skip, proceed, stop };
 constexpr auto words(OnTimeout) { return std::to_array<std::string_view>({"skip", "proceed", "stop"}); }
 
-// After which waves the benchmarks judge what was written.
+// After which waves benchmarks judge the changes.
 enum class RolloutGate : std::uint8_t { each_wave, end };
 constexpr auto words(RolloutGate) { return std::to_array<std::string_view>({"eachWave", "end"}); }
 
@@ -34,7 +34,7 @@ struct Approvals {
   Said<Approval> reset;
   Said<Approval> reboot;
 };
-// The share of capacity that is left at any moment, for every pair, by tier.
+// The share of capacity that remains at any moment, for every pair, by tier.
 struct MinCapacity {
   Said<Ratio> host;
   Said<Ratio> leaf;

@@ -1,8 +1,8 @@
 // The numbered rules of the spec language: LS00xx for files and YAML, LS10xx for fields, values and
 // references.
 //
-// Promises: a number keeps its meaning for ever (tools and suppressions rely on it); every number that load()
-// can report is in this table once.
+// Promises: a number keeps its meaning for ever (tools and suppressions rely on it); the table contains every
+// number that load() can report, once.
 #pragma once
 
 #include <span>
@@ -10,16 +10,15 @@
 
 namespace lockstep {
 
+// For these numbers and those of specs/fabric.
 struct CodeRow {
-  std::string_view code;
+  std::string_view code;    // "LS1004"
   std::string_view rule;    // what must hold, one line
   std::string_view reason;  // why, one line
+  std::string_view remedy;  // what to do if the rule is violated, one line
 };
 
 std::span<const CodeRow> language_codes();
-
-// The row of a number, or null.
-const CodeRow* find_code(std::string_view code);
 
 namespace code {
 inline constexpr std::string_view unreadable = "LS0001";

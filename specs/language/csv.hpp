@@ -1,10 +1,10 @@
-// CSV as RFC 4180 has it, with the place of each cell: cells between commas, a quoted cell may hold commas,
+// CSV as in RFC 4180, with the position of each cell: cells between commas, a quoted cell may hold commas,
 // line ends and doubled quotes; lines end in LF or CRLF; empty lines are skipped.
 //
-// Own code, because the libraries at hand give no column of a cell (libcsv) or throw (fccp). Promises: at
-// most document_node_limit cells; every row as wide as the header. Refuses, at its place: a quote that is not
-// closed, a quote inside a cell that is not quoted, text behind a closing quote; a row of another width is
-// reported and left out.
+// Implemented here because available libraries give no column of a cell (libcsv) or throw (fccp). Promises:
+// at most document_node_limit cells; every row as wide as the header. Refuses, with the position: an unclosed
+// quote, a quote inside an unquoted cell, text behind a closing quote; a row of another width is reported and
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CsvTable {
   std::vector<std::vector<CsvCell>> rows;
 };
 
-// The table in that source; none, with a diagnostic, where it is no CSV.
+// The table in that source; none, with a diagnostic, if it is not CSV.
 std::optional<CsvTable> read_csv(std::uint32_t file, Reporter& reporter);
 
 }  // namespace lockstep

@@ -122,7 +122,8 @@ void check_dcqcn(const Dcqcn& said, Span, Reporter& reporter) {
 
 template <>
 const Type& struct_type<Dcqcn>() {
-  static constexpr Type type = object_type<Dcqcn>("dcqcn", dcqcn_fields, checked<Dcqcn, check_dcqcn>);
+  static constexpr Type type =
+      object_type<Dcqcn>("dcqcn", dcqcn_fields, checked<Dcqcn, check_dcqcn>, "the NIC keeps its own");
   return type;
 }
 

@@ -1,5 +1,5 @@
-// The parameters of DCQCN (Zhu et al., SIGCOMM 2015) as NICs have them. All may be unsaid: then the NIC keeps
-// what it has.
+// The parameters of DCQCN (Zhu et al., SIGCOMM 2015) as NICs have them. All are optional: the NIC keeps its
+// value for those that are not set.
 #pragma once
 
 #include "specs/language/quantity.hpp"
@@ -8,13 +8,13 @@
 namespace lockstep {
 
 struct Dcqcn {
-  // Who tells of marks.
+  // Notification of marks.
   Said<Duration> cnp_interval;
-  // The estimate of congestion.
+  // Estimate of congestion.
   Said<std::uint32_t> initial_alpha;
   Said<std::uint32_t> alpha_gain;
   Said<Duration> alpha_timer;
-  // How a rate falls.
+  // Rate decrease.
   Said<Duration> rate_reduce_period;
   Said<Ratio> min_decrease;
   Said<std::uint32_t> reduction_shift;
@@ -22,7 +22,7 @@ struct Dcqcn {
   Said<BitRate> rate_on_first_cnp;
   Said<bool> clamp_target_rate;
   Said<bool> clamp_target_rate_after_timer;
-  // How it rises again.
+  // Rate increase.
   Said<Duration> time_reset;
   Said<ByteCount> byte_reset;
   Said<std::uint32_t> fast_recovery_steps;
@@ -31,7 +31,7 @@ struct Dcqcn {
   Said<BitRate> max_rate;
 };
 
-// What NICs count these in: a rate in Mbit/s, a time in microseconds, a share in percent.
+// The units in which NICs count these: a rate in Mbit/s, a time in microseconds, a share in percent.
 inline constexpr std::uint64_t kDcqcnRate = 1'000'000;
 inline constexpr std::uint64_t kDcqcnTime = 1'000;
 inline constexpr std::uint64_t kDcqcnShare = 10'000;

@@ -40,17 +40,21 @@ constexpr Field connect_fields[] = {
 };
 constexpr Field interface_fields[] = {
     field<&Interface::name>("name", "interfaces, a hostlist", {.required = true, .form = Form::hostlist}),
-    field<&Interface::platform>("platform", "the NIC, such as connectx-7", {.form = Form::name}),
-    field<&Interface::rdma>("rdma", "true if it carries RDMA"),
-    field<&Interface::speed>("speed", "the link's speed", {.least = 1, .range = "more than 0bps"}),
+    field<&Interface::platform>("platform", "the NIC, such as connectx-7",
+                                {.form = Form::name, .otherwise = "the DeviceSet's"}),
+    field<&Interface::rdma>("rdma", "true if it carries RDMA", {.otherwise = "false"}),
+    field<&Interface::speed>(
+        "speed", "the link's speed",
+        {.least = 1, .range = "more than 0bps", .otherwise = "that of the cabling rule"}),
     field<&Interface::pci>("pci", "PCI addresses, one for each name, where names are not stable"),
 };
 constexpr Field port_fields[] = {
     field<&Port::name>("name", "ports, a hostlist", {.required = true, .form = Form::hostlist}),
-    field<&Port::breakout>("breakout", "how the port is split, such as 2x400G"),
-    field<&Port::fec>("fec", "forward error correction"),
-    field<&Port::autoneg>("autoneg", "autonegotiation"),
-    field<&Port::speed>("speed", "the link's speed", {.least = 1, .range = "more than 0bps"}),
+    field<&Port::breakout>("breakout", "how the port is split, such as 2x400G", {.otherwise = "not split"}),
+    field<&Port::fec>("fec", "forward error correction", {.otherwise = "unmanaged"}),
+    field<&Port::autoneg>("autoneg", "autonegotiation", {.otherwise = "unmanaged"}),
+    field<&Port::speed>("speed", "the link's speed",
+                        {.least = 1, .range = "more than 0bps", .otherwise = "that of the cabling rule"}),
 };
 constexpr Field multihoming_fields[] = {
     field<&Multihoming::segment>(
@@ -63,10 +67,10 @@ constexpr Field bond_fields[] = {
     field<&Bond::name>("name", "the bond's name", {.required = true, .form = Form::name}),
     field<&Bond::members>("members", "interfaces or ports, a hostlist",
                           {.required = true, .form = Form::hostlist}),
-    field<&Bond::mode>("mode", "802.3ad or active-backup"),
-    field<&Bond::lacp_rate>("lacpRate", "how often LACP packets are asked for"),
+    field<&Bond::mode>("mode", "802.3ad or active-backup", {.otherwise = "802.3ad"}),
+    field<&Bond::lacp_rate>("lacpRate", "how often LACP packets are asked for", {.otherwise = "unmanaged"}),
     field<&Bond::min_links>("minLinks", "members that must be up for the bond to be up",
-                            {.least = 1, .most = 256}),
+                            {.least = 1, .most = 256, .otherwise = "unmanaged"}),
     field<&Bond::multihoming>("multihoming", "the bond's other end is several switches"),
 };
 constexpr Field from_fields[] = {
@@ -77,10 +81,12 @@ constexpr Field from_fields[] = {
     field<&From::netbox>("netbox", "URL of the device query (reported as not read)", {.form = Form::filled}),
 };
 constexpr Field fields[] = {
-    field<&DeviceSet::names>("names", "the devices, a hostlist of host names", {.form = Form::hosts}),
+    field<&DeviceSet::names>("names", "the devices, a hostlist of host names",
+                             {.form = Form::hosts, .otherwise = "required unless from is written"}),
     field<&DeviceSet::role>("role", "host, leaf, spine or superspine", {.required = true}),
-    field<&DeviceSet::platform>("platform", "the switch or host model, such as spectrum-4",
-                                {.form = Form::name}),
+    field<&DeviceSet::platform>(
+        "platform", "the switch or host model, such as spectrum-4",
+        {.form = Form::name, .otherwise = "unknown: proofs that need one report LS113"}),
     field<&DeviceSet::drivers>("drivers", "what reads and writes the devices; several may share one",
                                {.required = true, .not_empty = true}),
     field<&DeviceSet::connect>("connect", "how the devices are reached"),
@@ -122,7 +128,7 @@ void check_interface(const Interface& one, Span, Reporter& reporter) {
       "write one address for each name, in the order of the names");
 }
 
-// Names of one kind in a set: each is written once, and one that Linux can give where Linux carries it.
+// Names of one kind in a set: each is written once, and valid for Linux if the set's interfaces belong to it.
 class Names {
  public:
   Names(std::string_view what, bool linux, Reporter& reporter)
@@ -159,6 +165,10 @@ void check_names(const DeviceSet& set, Reporter& reporter) {
   for (const Bond& one : set.bonds) bonds.add(one.name);
 }
 
+bool is_built(DriverName driver) {
+  return driver == DriverName::linux_kernel || driver == DriverName::frr || driver == DriverName::sim;
+}
+
 void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
   const bool names = set.names.at.line != 0;  // written, even if it could not be read
   if (names && set.from.said)
@@ -176,6 +186,10 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
                      "driver '" + std::string(to_string(*driver)) + "' is written twice", "",
                      {{seen, "first written here"}});
     seen = driver.at;
+    if (!is_built(*driver))
+      reporter.has_no_effect({driver.at, static_cast<std::uint32_t>(to_string(*driver).size())},
+                             "driver '" + std::string(to_string(*driver)) + "'",
+                             "such devices are planned and checked, and not reached");
   }
   check_names(set, reporter);
 }
@@ -221,8 +235,8 @@ const Said<std::string>& platform_said(const DeviceSet& set, std::size_t place) 
 
 template <>
 const Type& struct_type<Connect>() {
-  static constexpr Type type =
-      object_type<Connect>("connect", connect_fields, checked<Connect, check_connect>);
+  static constexpr Type type = object_type<Connect>(
+      "connect", connect_fields, checked<Connect, check_connect>, "one way to reach the devices is required");
   return type;
 }
 template <>
@@ -249,7 +263,8 @@ const Type& struct_type<Bond>() {
 }
 template <>
 const Type& struct_type<From>() {
-  static constexpr Type type = object_type<From>("from", from_fields, checked<From, check_from>);
+  static constexpr Type type =
+      object_type<From>("from", from_fields, checked<From, check_from>, "one of the two is required");
   return type;
 }
 template <>

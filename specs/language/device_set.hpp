@@ -1,4 +1,5 @@
-// DeviceSet: which hosts and switches exist, their platform and ports, which drivers reach them, how.
+// DeviceSet: which hosts and switches exist, their platform and ports, their drivers, and how to connect to
+// them.
 #pragma once
 
 #include "specs/language/object.hpp"
@@ -22,7 +23,7 @@ constexpr auto words(BondMode) { return std::to_array<std::string_view>({"802.3a
 enum class LacpRate : std::uint8_t { slow, fast };
 constexpr auto words(LacpRate) { return std::to_array<std::string_view>({"slow", "fast"}); }
 
-// How the devices are reached; `{name}` in a text stands for the device's name. At least one is said.
+// How to connect to the devices; `{name}` in a text is replaced by the device's name. At least one is set.
 struct Connect {
   Said<std::string> agent;  // URL
   Said<bool> local;
@@ -65,17 +66,17 @@ struct Bond {
   Said<Multihoming> multihoming;
 };
 
-// An inventory that is kept elsewhere. Exactly one is said.
+// An inventory kept elsewhere. Exactly one field is set.
 struct From {
   Said<std::string> csv;     // a file, relative to the spec (inventory.hpp)
   Said<std::string> netbox;  // URL of the device query
 };
 
-// A device as an inventory lists it (inventory.hpp).
+// A device as listed in an inventory (inventory.hpp).
 struct InventoryRow {
   Said<std::string> name;
-  Said<std::string> platform;      // unsaid: the set's
-  MapEntries<std::string> labels;  // over the set's
+  Said<std::string> platform;      // unset: the set's
+  MapEntries<std::string> labels;  // overriding the set's
 };
 
 struct DeviceSet : Object {
@@ -90,25 +91,25 @@ struct DeviceSet : Object {
   std::vector<Bond> bonds;
   Said<From> from;
   std::vector<InventoryRow>
-      inventory;  // read from elsewhere, in the order of names; empty: names are written
+      inventory;  // from an inventory, in the order of names; empty: names are written in the spec
 };
 
 // Whether any device of the set has all the labels that a selector asks for.
 bool has_labels(const DeviceSet& set, const Selector& selector);
-// Whether a selector is for the set's device of that name, which is at that place in its names.
+// Whether a selector matches the device with that name, which is at index `place` of the set's names.
 bool selects(const Selector& selector, const DeviceSet& set, std::size_t place, std::string_view device);
 
-// What the Linux kernel takes as an interface's name (net/core/dev.c, dev_valid_name), of what a hostlist can
-// say.
+// Whether the Linux kernel accepts the name for an interface (net/core/dev.c, dev_valid_name), given what a
+// hostlist can contain.
 bool is_kernel_name(std::string_view name);
 inline constexpr std::string_view kernel_name_rule =
     "at most 15 characters, without '/' (the devices' driver is linux)";
-// Whether Linux carries the set's interfaces.
+// Whether the set's interfaces belong to Linux.
 bool is_linux(const DeviceSet& set);
-// Tells the first of the names that Linux can't give an interface.
+// Reports the first of the names that Linux can't give an interface.
 void check_kernel_names(const std::vector<std::string>& names, Span at, Reporter& reporter);
 
-// Where a device of the set, and its platform, are said.
+// Where a device of the set, and its platform, are written.
 Position name_at(const DeviceSet& set, std::size_t place);
 const Said<std::string>& platform_said(const DeviceSet& set, std::size_t place);
 

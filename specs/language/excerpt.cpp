@@ -17,8 +17,8 @@ namespace lockstep {
 namespace {
 
 constexpr unsigned tab_stop = 4;
-constexpr std::size_t widest_line = 160;  // columns of a line that are shown; a wide terminal
-constexpr std::size_t shown_before = 80;  // of these, before the place that is meant
+constexpr std::size_t widest_line = 160;  // maximum columns shown of a line; a wide terminal
+constexpr std::size_t shown_before = 80;  // of these, before the position
 
 // Unicode 15: general category Mn of the common blocks, and zero-width characters.
 constexpr std::pair<char32_t, char32_t> no_width[] = {{0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
@@ -35,7 +35,7 @@ bool is_in(char32_t value, const auto& ranges) {
                      [value](const auto& range) { return value >= range.first && value <= range.second; });
 }
 
-// One character as a terminal may have it: the bytes, and the columns that they take.
+// One character as a terminal may show it: its bytes, and the columns that it takes.
 struct Glyph {
   std::string bytes;
   std::size_t width = 1;
@@ -56,7 +56,7 @@ struct Underlined {
   std::string marks;
 };
 
-// `column` counts characters from 1; a column behind the end is at the end.
+// `column` counts characters from 1; a column past the end is at the end.
 Underlined underline(std::string_view line, std::size_t column, std::size_t length) {
   Underlined out;
   std::vector<Glyph> glyphs;
@@ -89,7 +89,7 @@ Underlined underline(std::string_view line, std::size_t column, std::size_t leng
 class Lines {
  public:
   explicit Lines(const Sources& sources) : sources_(sources) {}
-  // Empty: there is none, or it may not be shown.
+  // Empty: there is none, or it is confidential.
   std::string_view line(const Position& at) {
     const std::string_view text = text_of(at);
     if (at.line == 0 || text.empty() || !sources_.files[at.file].shown || is_withheld(at, text)) return {};
@@ -106,7 +106,7 @@ class Lines {
     if (at.line == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     return line;
   }
-  // A secret is there, whatever its key is called.
+  // The line contains a secret, whatever its key.
   void withhold(const Diagnostic& one) {
     if (one.code == code::secret_written) withheld_[one.at.file].insert(one.at.line);
   }

@@ -1,10 +1,10 @@
-// Excerpt: a Diagnostic as people read it (file:line:column, the line itself, what is meant underlined) and
-// as programs do.
+// Excerpt: a Diagnostic for people (file:line:column, the line itself, the fault underlined) and for
+// programs.
 //
-// Promises: the underline stands below what it means, with tabs and wide characters before it too; a line
-// that is very long is cut around the place; nothing in the source can reach the terminal as a control
-// sequence; what a person must not read in a log is not shown: lines of what is no spec (SourceFile::shown),
-// and those where a secret stands (secret_lines.hpp).
+// Promises: the underline is below the fault, also after tabs and wide characters; a very long line is cut
+// around the position; nothing in the source can reach the terminal as a control sequence; confidential lines
+// are not shown: those of files that are no spec (SourceFile::shown), and those that contain a secret
+// (secret_lines.hpp).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +17,7 @@ namespace lockstep {
 enum class Colour : bool { off, on };
 
 std::string excerpt(const Diagnostic& one, const Sources& sources, Colour colour);
-// All of them, a blank line between two.
+// All of them, separated by blank lines.
 std::string excerpts(const Diagnostics& all, const Sources& sources, Colour colour);
 
 // {"kind": "Error", "errors": [{code, severity, message, file, line, column, hint, related}]}

@@ -11,7 +11,7 @@ constexpr std::string_view mtu_range = "IPv4 needs 68 (RFC 791); a length field 
 constexpr Limits mtu_limits{.required = true, .least = 68, .most = 65535, .why = mtu_range};
 constexpr std::int64_t second = 1'000'000'000;
 
-// Whose addresses no interface can be given (RFC 6890; RFC 5771; RFC 4291 2.4).
+// Addresses that no interface can have (RFC 6890; RFC 5771; RFC 4291 2.4).
 constexpr std::pair<std::string_view, std::string_view> special_blocks[] = {
     {"0.0.0.0/8", "\"this network\""}, {"127.0.0.0/8", "the loopback"}, {"224.0.0.0/4", "multicast"},
     {"240.0.0.0/4", "reserved"},       {"::/127", "the loopback"},      {"fe80::/10", "link-local"},
@@ -28,26 +28,36 @@ constexpr Field cable_pair_fields[] = {
     field<&CablePair::to>("to", "devices:ports, as many", {.required = true, .form = Form::ports}),
 };
 constexpr Field cabling_fields[] = {
-    field<&Cabling::from>("from", "devices:ports, a hostlist", {.form = Form::ports}),
-    field<&Cabling::to>("to", "devices:ports, a hostlist", {.form = Form::ports}),
+    field<&Cabling::from>("from", "devices:ports, a hostlist",
+                          {.form = Form::ports, .otherwise = "required unless list is written"}),
+    field<&Cabling::to>("to", "devices:ports, a hostlist",
+                        {.form = Form::ports, .otherwise = "required unless list is written"}),
     field<&Cabling::by>(
-        "by", "the law: rail r of host i -> leaf r, port i; every device with every other; or in pairs",
+        "by", "the rule: rail r of host i -> leaf r, port i; every device with every other; or in pairs",
         {.required = true}),
-    field<&Cabling::list>("list", "pairs of devices:ports, where no law holds", {.not_empty = true}),
+    field<&Cabling::list>("list", "pairs of devices:ports, where no rule fits", {.not_empty = true}),
     field<&Cabling::planes>("planes", "separate copies of the network, port by port",
-                            {.least = 1, .most = 64}),
-    field<&Cabling::parallel>("parallel", "cables between the same two devices", {.least = 1, .most = 128}),
-    field<&Cabling::speed>("speed", "the links' speed", {.least = 1, .range = "more than 0bps"}),
+                            {.least = 1, .most = 64, .otherwise = "1"}),
+    field<&Cabling::parallel>("parallel", "cables between the same two devices",
+                              {.least = 1, .most = 128, .otherwise = "1"}),
+    field<&Cabling::speed>(
+        "speed", "the links' speed",
+        {.least = 1, .range = "more than 0bps", .otherwise = "that of the ports or interfaces at its ends"}),
     field<&Cabling::cable_length>("cableLength", "for the headroom: light in a cable takes time",
-                                  {.most = 100'000'000, .range = "0m to 100km"}),
+                                  {.least = 1,
+                                   .most = 100'000'000,
+                                   .range = "more than 0m, to 100km",
+                                   .otherwise = "unknown: headroom is computed for 300m (LS117)"}),
 };
 constexpr Field addressing_fields[] = {
-    field<&Addressing::family>("family", "ipv4 or ipv6; that of `hosts` where it is left out"),
+    field<&Addressing::family>("family", "ipv4 or ipv6", {.otherwise = "that of hosts"}),
     field<&Addressing::hosts>("hosts", "the pool of the host links",
                               {.required = true, .pattern = pool_pattern}),
-    field<&Addressing::host_link>("hostLink", "p2p: a small prefix for each link to a host"),
-    field<&Addressing::loopbacks>("loopbacks", "the pool of the switches' loopbacks",
-                                  {.pattern = pool_pattern}),
+    field<&Addressing::host_link>("hostLink", "p2p: a small prefix for each link to a host",
+                                  {.otherwise = "p2p"}),
+    field<&Addressing::loopbacks>(
+        "loopbacks", "the pool of the switches' loopbacks",
+        {.pattern = pool_pattern, .otherwise = "none: switches have no loopback address"}),
 };
 constexpr Field asn_fields[] = {
     field<&Asns::host>("host", "AS numbers of hosts that speak BGP"),
@@ -56,21 +66,27 @@ constexpr Field asn_fields[] = {
     field<&Asns::superspine>("superspine", "the superspines' AS number, or a range"),
 };
 constexpr Field timer_fields[] = {
-    field<&BgpTimers::keepalive>("keepalive", "between keepalives; BGP counts whole seconds",
-                                 {.least = second, .most = 65535 * second, .range = "1s to 65535s"}),
+    field<&BgpTimers::keepalive>(
+        "keepalive", "between keepalives; BGP counts whole seconds",
+        {.least = second, .most = 65535 * second, .range = "1s to 65535s", .otherwise = "3s"}),
     field<&BgpTimers::hold>("hold", "silence after which a session is down",
-                            {.most = 65535 * second, .range = "0s to 65535s"}),
+                            {.most = 65535 * second, .range = "0s to 65535s", .otherwise = "9s"}),
 };
 constexpr Field bfd_fields[] = {
-    field<&Bfd::interval>(
-        "interval", "between BFD packets, both ways",
-        {.least = 10'000'000, .most = 60 * second, .range = "10ms to 60s", .why = "FRR's range"}),
-    field<&Bfd::multiplier>("multiplier", "packets lost before the session is down",
-                            {.least = 2, .most = 255, .why = "FRR's range; RFC 5880 4.1 gives it 8 bits"}),
+    field<&Bfd::interval>("interval", "between BFD packets, both ways",
+                          {.least = 10'000'000,
+                           .most = 60 * second,
+                           .range = "10ms to 60s",
+                           .why = "FRR's range",
+                           .otherwise = "300ms"}),
+    field<&Bfd::multiplier>(
+        "multiplier", "packets lost before the session is down",
+        {.least = 2, .most = 255, .why = "FRR's range; RFC 5880 4.1 gives it 8 bits", .otherwise = "3"}),
 };
 constexpr Field ecmp_fields[] = {
-    field<&Ecmp::max_paths>("maxPaths", "equal next hops used at once",
-                            {.least = 1, .most = 256, .why = "FRR is built for at most 256"}),
+    field<&Ecmp::max_paths>(
+        "maxPaths", "equal next hops used at once",
+        {.least = 1, .most = 256, .why = "FRR is built for at most 256", .otherwise = "64"}),
 };
 constexpr Field seed_fields[] = {
     field<&HashSeeds::leaf>("leaf", "the leaves' seed"),
@@ -80,34 +96,36 @@ constexpr Field seed_fields[] = {
 constexpr std::int64_t microsecond = 1000;
 constexpr Field flowlet_fields[] = {
     field<&Flowlets::inactivity>(
-        "inactivity", "a flow that pauses so long may take another path; left alone where it is not written",
+        "inactivity", "a flow that pauses so long may take another path",
         {.least = microsecond,
          .most = 2047 * microsecond,
          .range = "1us to 2047us",
          .why = "SONiC's ARS HLD, flowlet_idle_time: 2 to 2047, default 256; Juniper's DLB 256, IP "
                 "Infusion's 16 to 256"}),
     field<&Flowlets::entries>(
-        "entries", "flowlets told apart, of each group of equal paths; left alone where it is not written",
+        "entries", "flowlets distinguished, of each group of equal paths",
         {.least = 256, .most = 32768, .why = "Juniper's flowset table: 256 to 32,768, default 2,048"}),
 };
 constexpr Field balancing_fields[] = {
-    field<&LoadBalancing::mode>("mode", "static hash, flowlets, or packet by packet"),
+    field<&LoadBalancing::mode>("mode", "static hash, flowlets, or packet by packet",
+                                {.otherwise = "static"}),
     field<&LoadBalancing::flowlets>("flowlets", "when a flow may move, with mode: flowlet"),
     field<&LoadBalancing::link_utilization>(
         "linkUtilization", "share of a link from which adaptive routing avoids it, with mode: per-packet",
         {.least = 10'000,
          .most = 1'000'000,
          .range = "1% to 100%",
-         .why = "Cumulus Linux: link-utilization-threshold, default 70%, off globally; left alone where it "
-                "is not written"}),
-    field<&LoadBalancing::hash_fields>("hashFields", "what the hash is computed from", {.not_empty = true}),
+         .why = "Cumulus Linux: link-utilization-threshold, default 70%, off globally",
+         .otherwise = "unmanaged"}),
+    field<&LoadBalancing::hash_fields>("hashFields", "what the hash is computed from",
+                                       {.not_empty = true, .otherwise = "unmanaged"}),
     field<&LoadBalancing::seeds>("seeds", "hash seeds by tier"),
 };
 constexpr Field routing_fields[] = {
     field<&Routing::protocol>("protocol", "bgp-unnumbered (RFC 8950), or none", {.required = true}),
     field<&Routing::asn>("asn", "AS numbers by role"),
     field<&Routing::timers>("timers", "BGP keepalive and hold times"),
-    field<&Routing::bfd>("bfd", "fast detection of lost neighbours"),
+    field<&Routing::bfd>("bfd", "fast detection of lost neighbours", {.otherwise = "no BFD"}),
     field<&Routing::ecmp>("ecmp", "use of equal paths"),
     field<&Routing::load_balancing>("loadBalancing", "how flows are spread over equal paths"),
 };
@@ -115,11 +133,11 @@ constexpr Field vlan_fields[] = {
     field<&Vlan::id>(
         "id", "the VLAN's number",
         {.required = true, .least = 1, .most = 4094, .why = "IEEE 802.1Q table 9-2 reserves 0 and 4095"}),
-    field<&Vlan::name>("name", "a name for people", {.form = Form::name}),
-    field<&Vlan::subnet>("subnet", "its prefix"),
-    field<&Vlan::gateway>("gateway", "its router, an address of the subnet"),
-    field<&Vlan::ports>("ports", "devices:ports, a hostlist", {.form = Form::ports}),
-    field<&Vlan::tagged>("tagged", "true if frames carry the tag on these ports"),
+    field<&Vlan::name>("name", "a name for people", {.form = Form::name, .otherwise = "none"}),
+    field<&Vlan::subnet>("subnet", "its prefix", {.otherwise = "none"}),
+    field<&Vlan::gateway>("gateway", "its router, an address of the subnet", {.otherwise = "none"}),
+    field<&Vlan::ports>("ports", "devices:ports, a hostlist", {.form = Form::ports, .otherwise = "none"}),
+    field<&Vlan::tagged>("tagged", "true if frames carry the tag on these ports", {.otherwise = "false"}),
 };
 constexpr Field allow_fields[] = {
     field<&AllowedState::route>("route", "a route, as `lockstep drift` shows it", {.form = Form::filled}),
@@ -135,13 +153,17 @@ constexpr Field allow_fields[] = {
 constexpr Field fields[] = {
     field<&Fabric::role>("role", "backend, frontend or storage", {.required = true}),
     field<&Fabric::topology>("topology", "rail-optimized, leaf-spine or rail-only", {.required = true}),
-    field<&Fabric::mtu>("mtu", "IP MTU; drivers translate it to what each platform counts"),
-    field<&Fabric::cabling>("cabling", "laws, checked against LLDP", {.required = true, .not_empty = true}),
+    field<&Fabric::mtu>("mtu", "IP MTU; drivers translate it to what each platform counts",
+                        {.otherwise = "unmanaged"}),
+    field<&Fabric::cabling>("cabling", "cabling rules, checked against LLDP",
+                            {.required = true, .not_empty = true}),
     field<&Fabric::addressing>("addressing", "address pools"),
     field<&Fabric::routing>("routing", "how routes are learned and used"),
-    field<&Fabric::roce_profile>("roceProfile", "the RoceProfile on every link", {.form = Form::name}),
-    field<&Fabric::nccl>("nccl", "what NCCL is told of a backend, on its hosts"),
-    field<&Fabric::vrf>("vrf", "the routing instance, where fabrics share switches", {.form = Form::name}),
+    field<&Fabric::roce_profile>("roceProfile", "the RoceProfile on every link",
+                                 {.form = Form::name, .otherwise = "none: lossy, without QoS settings"}),
+    field<&Fabric::nccl>("nccl", "NCCL's settings for a backend, on its hosts"),
+    field<&Fabric::vrf>("vrf", "the routing instance, where fabrics share switches",
+                        {.form = Form::name, .otherwise = "none: the main routing table"}),
     field<&Fabric::vlans>("vlans", "VLANs of a frontend"),
     field<&Fabric::allow>("allow", "foreign state that is wanted, each with a reason and an end date"),
 };
@@ -154,11 +176,11 @@ void check_cabling(const Cabling& law, Span span, Reporter& reporter) {
   if (!law.list.empty() && (law.from.said || law.to.said))
     reporter.error(code::fields_conflict, span, "from and to are written beside list",
                    "move them into the list");
-  // A misspelt from has been reported already; then this would be noise.
+  // A misspelt `from` has already been reported; this would be redundant.
   const bool written = law.from.at.line != 0 && law.to.at.line != 0;
   if (law.list.empty() && !both && !written)
     reporter.error(
-        code::missing_field, span, "a cabling law needs 'from' and 'to'",
+        code::missing_field, span, "a cabling rule needs 'from' and 'to'",
         law.by.value == CablingRule::pairs ? "or a list of pairs" : "write devices:ports for each");
 }
 
@@ -188,7 +210,7 @@ void check_addressing(const Addressing& pools, Span, Reporter& reporter) {
     reporter.error(
         code::bad_prefix, {pools.hosts.at, 1},
         "hosts " + pools.hosts->text() + " is not of the family " + std::string(to_string(*pools.family)), "",
-        {{pools.family.at, "the family is said here"}});
+        {{pools.family.at, "the family is set here"}});
 }
 
 void check_timers(const BgpTimers& timers, Span, Reporter& reporter) {
@@ -225,7 +247,7 @@ void check_balancing(const LoadBalancing& one, Span, Reporter& reporter) {
   }
 }
 
-// Not with the fields of LoadBalancing: an override names one of them alone.
+// Not among the fields of LoadBalancing, because an override sets only one of them.
 void check_routing(const Routing& routing, Span, Reporter& reporter) {
   const LoadBalancing& one = *routing.load_balancing;
   if (one.link_utilization.said && *one.mode != Spreading::per_packet)
@@ -240,7 +262,7 @@ void check_vlan(const Vlan& vlan, Span, Reporter& reporter) {
                    {{vlan.subnet.at, "the subnet is here"}});
 }
 
-// In words that a driver has for it (drivers/linux/diversion: words.hpp, packet_filters.hpp,
+// In the format in which a driver reports it (drivers/linux/diversion: words.hpp, packet_filters.hpp,
 // port_filters.hpp).
 bool is_route(std::string_view text) {
   const std::size_t end = text.find(' ');
@@ -298,7 +320,7 @@ void check_fabric(const Fabric& fabric, Span, Reporter& reporter) {
     reporter.error(code::fields_conflict, {fabric.nccl.at, 1},
                    "nccl is of backends: collectives don't run over a " +
                        std::string(to_string(*fabric.role)) + " fabric",
-                   "leave it out, or role: backend", {{fabric.role.at, "the role is said here"}});
+                   "leave it out, or role: backend", {{fabric.role.at, "the role is set here"}});
 }
 
 }  // namespace
@@ -316,7 +338,7 @@ const Type& struct_type<CablePair>() {
 template <>
 const Type& struct_type<Cabling>() {
   static constexpr Type type =
-      object_type<Cabling>("a cabling law", cabling_fields, checked<Cabling, check_cabling>);
+      object_type<Cabling>("a cabling rule", cabling_fields, checked<Cabling, check_cabling>);
   return type;
 }
 template <>
@@ -327,7 +349,8 @@ const Type& struct_type<Addressing>() {
 }
 template <>
 const Type& struct_type<Asns>() {
-  static constexpr Type type = object_type<Asns>("asn", asn_fields);
+  static constexpr Type type =
+      object_type<Asns>("asn", asn_fields, nullptr, "required of a role that speaks BGP");
   return type;
 }
 template <>
@@ -348,12 +371,12 @@ const Type& struct_type<Ecmp>() {
 }
 template <>
 const Type& struct_type<HashSeeds>() {
-  static constexpr Type type = object_type<HashSeeds>("seeds", seed_fields);
+  static constexpr Type type = object_type<HashSeeds>("seeds", seed_fields, nullptr, "the switch's own");
   return type;
 }
 template <>
 const Type& struct_type<Flowlets>() {
-  static constexpr Type type = object_type<Flowlets>("flowlets", flowlet_fields);
+  static constexpr Type type = object_type<Flowlets>("flowlets", flowlet_fields, nullptr, "the switch's own");
   return type;
 }
 template <>
@@ -376,7 +399,8 @@ const Type& struct_type<Vlan>() {
 template <>
 const Type& struct_type<AllowedState>() {
   static constexpr Type type =
-      object_type<AllowedState>("an exception", allow_fields, checked<AllowedState, check_allowed>);
+      object_type<AllowedState>("an exception", allow_fields, checked<AllowedState, check_allowed>,
+                                "one of route, rule, neighbor and filter is required");
   return type;
 }
 template <>

@@ -71,8 +71,7 @@ struct CablePair {
   Said<std::string> to;
 };
 
-// A law of cabling. from/to are `devices:ports` hostlists. by: pairs takes `from` and `to` (or `list`)
-// pairwise.
+// A cabling law. from/to are `devices:ports` hostlists. by: pairs takes `from` and `to` (or `list`) pairwise.
 struct Cabling {
   Said<std::string> from;
   Said<std::string> to;
@@ -86,7 +85,7 @@ struct Cabling {
 };
 
 struct Addressing {
-  Said<Family> family;  // unsaid: the family of `hosts`
+  Said<Family> family;  // unset: the family of `hosts`
   Said<IpPrefix> hosts;
   Said<HostLink> host_link;
   Said<IpPrefix> loopbacks;
@@ -109,21 +108,21 @@ struct Bfd {
 struct Ecmp {
   Said<std::uint32_t> max_paths;
 };
-// Hash seeds by tier; two tiers with one seed polarise.
+// Hash seeds by tier; two tiers with the same seed polarise.
 struct HashSeeds {
   Said<std::uint32_t> leaf;
   Said<std::uint32_t> spine;
   Said<std::uint32_t> superspine;
 };
-// What is unsaid of these the switch keeps.
+// The switch keeps its value for those that are not set.
 struct Flowlets {
-  Said<Duration> inactivity;    // a flow that pauses so long may move
-  Said<std::uint32_t> entries;  // flowlets that are told apart, of each group of equal paths
+  Said<Duration> inactivity;    // a flow that pauses for this long may move
+  Said<std::uint32_t> entries;  // distinguished flowlets in each group of equal paths
 };
 struct LoadBalancing {
   Said<Spreading> mode;
   Said<Flowlets> flowlets;
-  Said<Ratio> link_utilization;  // of a link, from which adaptive routing avoids it
+  Said<Ratio> link_utilization;  // of a link; above it adaptive routing avoids the link
   std::vector<Said<HashField>> hash_fields;
   Said<HashSeeds> seeds;
 };
@@ -146,7 +145,7 @@ struct Vlan {
   Said<bool> tagged;
 };
 
-// Foreign state that is wanted: what one line of a drift report names, word for word; one of the four.
+// Expected foreign state, written exactly as one line of a drift report shows it; exactly one of the four.
 struct AllowedState {
   Said<std::string> route;
   Said<std::string> rule;
@@ -171,7 +170,7 @@ struct Fabric : Object {
   std::vector<AllowedState> allow;
 };
 
-// dscp_pcp: the DSCP of IP packets, of others their VLAN tag's priority.
+// dscp_pcp: IP packets by their DSCP, others by the priority in their VLAN tag.
 enum class Trust : std::uint8_t { dscp, pcp, dscp_pcp };
 constexpr auto words(Trust) { return std::to_array<std::string_view>({"dscp", "pcp", "dscp pcp"}); }
 
@@ -194,8 +193,8 @@ struct Ecn {
   Said<Ratio> pmax;
 };
 
-// What a class is for: RDMA of compute (backend fabrics), of storage, RDMA's own control packets (ACKs of
-// some NICs), or congestion notification packets.
+// What a class is for: compute RDMA (backend fabrics), storage RDMA, RDMA's own control packets (ACKs of some
+// NICs), or congestion notification packets.
 enum class Carried : std::uint8_t { compute, storage, control, cnp };
 constexpr auto words(Carried) {
   return std::to_array<std::string_view>({"compute", "storage", "control", "cnp"});
@@ -203,38 +202,37 @@ constexpr auto words(Carried) {
 
 struct TrafficClass {
   Said<std::string> name;
-  std::vector<Said<Carried>> carries;  // unsaid: roce_classes.hpp tells
+  std::vector<Said<Carried>> carries;  // unset: see roce_classes.hpp
   std::vector<Said<std::uint8_t>> dscp;
-  Said<std::uint8_t> priority;                 // the one that its DSCPs are given
-  std::vector<Said<std::uint8_t>> priorities;  // instead, where it has several, ascending
+  Said<std::uint8_t> priority;                 // the priority that its DSCPs are mapped to
+  std::vector<Said<std::uint8_t>> priorities;  // instead of `priority`, if it has several, ascending
   Said<std::uint8_t> tc;
   Said<Ratio> bandwidth;
   Said<Scheduling> scheduling;
   Said<RateOrRatio> max_rate;
   Said<bool> lossless;
   Said<Ecn> ecn;
-  Said<Ecn> ecn_on_spines;  // of spines and superspines; unsaid: as `ecn`
+  Said<Ecn> ecn_on_spines;  // on spines and superspines; unset: as `ecn`
   Position at;
 };
 
-// Ascending; the first is the one that the class's DSCPs are given.
+// Ascending; the first is the one that the class's DSCPs are mapped to.
 inline std::vector<Said<std::uint8_t>> priorities_of(const TrafficClass& one) {
   return one.priorities.empty() ? std::vector{one.priority} : one.priorities;
 }
 
-// The class of the DSCPs and priorities that no class names.
+// The class of the DSCPs and priorities that no class lists.
 inline constexpr std::string_view default_class_name = "default";
 
-// How the buffer of a switch is given out; what is unsaid is the platform's.
+// How the buffer of a switch is divided; the platform's values apply to what is not set.
 struct BufferPools {
-  Said<Ratio> lossless;  // that lossless classes share
-  Said<Ratio> headroom;  // for what comes after XOFF
+  Said<Ratio> lossless;  // shared by lossless classes
+  Said<Ratio> headroom;  // for data that arrives after XOFF
   Said<Ratio> lossy;
 };
 struct Buffers {
-  Said<std::int32_t> dynamic_threshold;  // log2 of alpha (SONiC's dynamic_th)
-  Said<std::uint32_t> oversubscription{
-      1};  // of the headroom that all share; 1: each class can have all of it
+  Said<std::int32_t> dynamic_threshold;     // log2 of alpha (SONiC's dynamic_th)
+  Said<std::uint32_t> oversubscription{1};  // of the shared headroom; 1: each class can use all of it
   Said<ByteCount> xon_offset;
   Said<BufferPools> pools;
 };
@@ -243,12 +241,12 @@ struct Watchdog {
   Said<Duration> detection_time;
   Said<Duration> restoration_time;
   Said<WatchdogAction> action;
-  Said<Duration> poll_interval;  // unsaid: left alone
+  Said<Duration> poll_interval;  // unset: not managed
 };
 struct Pfc {
   Said<Watchdog> watchdog;
   Said<bool>
-      asymmetric;  // obeys pauses of every priority, sends them for the lossless ones; unsaid: left alone
+      asymmetric;  // obeys pauses of every priority, sends them for the lossless ones; unset: not managed
 };
 
 struct RoceProfile : Object {
@@ -257,7 +255,7 @@ struct RoceProfile : Object {
   Said<CongestionControl> congestion_control;
   Said<Dcqcn> dcqcn;
   Said<Pfc> pfc;
-  Said<Ratio> small_packets;  // unsaid: the platform's default
+  Said<Ratio> small_packets;  // unset: the platform's default
   Said<Buffers> buffers;
 };
 

@@ -66,8 +66,8 @@ constexpr Field virtual_functions_fields[] = {
                                         .pattern = "^(?!0*[0-7]?([.][0-9]*)?bps$)"}),
 };
 constexpr Field nic_fields[] = {
-    field<&Nic::ports>("ports", "the interfaces, a hostlist; where not said, all that the DeviceSet lists",
-                       {.form = Form::hostlist}),
+    field<&Nic::ports>("ports", "the interfaces, a hostlist",
+                       {.form = Form::hostlist, .otherwise = "every interface that the DeviceSet lists"}),
     field<&Nic::fec>("fec", "forward error correction"),
     field<&Nic::autoneg>("autoneg", "link autonegotiation"),
     field<&Nic::rings>("rings", "descriptors of queues"),
@@ -113,7 +113,7 @@ void check_pcie(const Pcie& pcie, Span, Reporter& reporter) {
                    "128, 256, 512, 1024, 2048 or 4096");
 }
 
-// Whole microseconds is what the kernel takes (ETHTOOL_A_COALESCE_RX_USECS).
+// The kernel takes whole microseconds (ETHTOOL_A_COALESCE_RX_USECS).
 void check_microseconds(const Said<Duration>& time, Reporter& reporter) {
   using std::chrono::microseconds;
   const auto whole = std::chrono::duration_cast<microseconds>(*time);
@@ -142,7 +142,7 @@ void check_virtual_functions(const VirtualFunctions& said, Span, Reporter& repor
                    "eswitch: switchdev");
 }
 
-// systemd.unit(5): a name without a suffix is a service's.
+// systemd.unit(5): a name without a suffix refers to a service.
 std::string_view without_suffix(std::string_view unit) {
   constexpr std::string_view suffix = ".service";
   if (unit.ends_with(suffix)) unit.remove_suffix(suffix.size());
@@ -164,55 +164,57 @@ void check_profile(const HostProfile& profile, Span, Reporter& reporter) {
 
 template <>
 const Type& struct_type<Kernel>() {
-  static constexpr Type type = object_type<Kernel>("kernel", kernel_fields);
+  static constexpr Type type = object_type<Kernel>("kernel", kernel_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<Cpu>() {
-  static constexpr Type type = object_type<Cpu>("cpu", cpu_fields);
+  static constexpr Type type = object_type<Cpu>("cpu", cpu_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<Pcie>() {
-  static constexpr Type type = object_type<Pcie>("pcie", pcie_fields, checked<Pcie, check_pcie>);
+  static constexpr Type type = object_type<Pcie>("pcie", pcie_fields, checked<Pcie, check_pcie>, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<Gpu>() {
-  static constexpr Type type = object_type<Gpu>("gpu", gpu_fields);
+  static constexpr Type type = object_type<Gpu>("gpu", gpu_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<NicRings>() {
-  static constexpr Type type = object_type<NicRings>("rings", nic_rings_fields);
+  static constexpr Type type = object_type<NicRings>("rings", nic_rings_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<NicChannels>() {
-  static constexpr Type type = object_type<NicChannels>("channels", nic_channels_fields);
+  static constexpr Type type =
+      object_type<NicChannels>("channels", nic_channels_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<NicCoalescing>() {
-  static constexpr Type type = object_type<NicCoalescing>("coalescing", nic_coalescing_fields,
-                                                          checked<NicCoalescing, check_coalescing>);
+  static constexpr Type type = object_type<NicCoalescing>(
+      "coalescing", nic_coalescing_fields, checked<NicCoalescing, check_coalescing>, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<VirtualFunctions>() {
-  static constexpr Type type = object_type<VirtualFunctions>(
-      "virtual functions", virtual_functions_fields, checked<VirtualFunctions, check_virtual_functions>);
+  static constexpr Type type =
+      object_type<VirtualFunctions>("virtual functions", virtual_functions_fields,
+                                    checked<VirtualFunctions, check_virtual_functions>, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<Nic>() {
-  static constexpr Type type = object_type<Nic>("NIC settings", nic_fields);
+  static constexpr Type type = object_type<Nic>("NIC settings", nic_fields, nullptr, "unmanaged");
   return type;
 }
 template <>
 const Type& struct_type<HostProfile>() {
   static constexpr Type type =
-      object_type<HostProfile>("a HostProfile", fields, checked<HostProfile, check_profile>);
+      object_type<HostProfile>("a HostProfile", fields, checked<HostProfile, check_profile>, "unmanaged");
   return type;
 }
 

@@ -44,7 +44,7 @@ struct VersionRule {
   auto operator<=>(const VersionRule&) const = default;
 };
 
-// A kernel parameter's value as drivers compare it: words with one blank between them.
+// A kernel parameter's value as drivers compare it: words separated by one blank.
 struct SysctlValue {
   std::string text;
   auto operator<=>(const SysctlValue&) const = default;
@@ -63,7 +63,7 @@ struct Pcie {
   Said<std::uint32_t> max_read_request;  // bytes: 128 .. 4096, a power of two (PCIe Base 7.5.3.4)
   Said<OnOff> acs;
 };
-// How an RDMA NIC reaches a GPU's memory (GPUDirect RDMA).
+// How an RDMA NIC accesses a GPU's memory (GPUDirect RDMA).
 enum class GpuDirect : std::uint8_t { dmabuf, peermem, any };
 constexpr auto words(GpuDirect) { return std::to_array<std::string_view>({"dmabuf", "peermem", "any"}); }
 
@@ -79,7 +79,7 @@ struct Gpu {
 enum class Eswitch : std::uint8_t { legacy, switchdev };
 constexpr auto words(Eswitch) { return std::to_array<std::string_view>({"legacy", "switchdev"}); }
 
-// Descriptors of each of a NIC's queues (ethtool -g).
+// Descriptors in each queue of a NIC (ethtool -g).
 struct NicRings {
   Said<std::uint32_t> rx;
   Said<std::uint32_t> tx;
@@ -90,7 +90,7 @@ struct NicChannels {
   Said<std::uint32_t> rx;
   Said<std::uint32_t> tx;
 };
-// When an interrupt is raised: after so many frames or so long (ethtool -c).
+// When an interrupt is raised: after this many frames or this long (ethtool -c).
 struct NicCoalescing {
   Said<bool> adaptive_rx;
   Said<bool> adaptive_tx;
@@ -105,7 +105,7 @@ struct VirtualFunctions {
   Said<BitRate> max_rate;  // of each
 };
 struct Nic {
-  Said<std::string> ports;  // a hostlist; unsaid: every interface that the DeviceSet lists
+  Said<std::string> ports;  // a hostlist; unset: every interface that the DeviceSet lists
   Said<Fec> fec;
   Said<bool> autoneg;
   Said<NicRings> rings;
@@ -115,7 +115,7 @@ struct Nic {
   Said<VirtualFunctions> virtual_functions;
   MapEntries<Literal> parameters;  // of devlink, by name
   MapEntries<Literal> settings;    // of the firmware, by the vendor's name
-  Said<bool> health;               // devlink's health reporters are to be healthy
+  Said<bool> health;               // devlink's health reporters must be healthy
 };
 
 struct HostProfile : Object {
@@ -132,7 +132,7 @@ struct HostProfile : Object {
   Said<Nic> nic;
 };
 
-// As entries hold them: "unlimited" or bytes; ">=44", "==550.54".
+// As stored in entries: "unlimited" or bytes; ">=44", "==550.54".
 std::string entry_text(const Memlock& value);
 std::string entry_text(const VersionRule& value);
 

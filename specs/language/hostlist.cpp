@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <unordered_set>
 
+#include "specs/model/path.hpp"
+
 namespace lockstep {
 namespace {
 
-// 18 digits always fit 64 bits; longer numbers in names are not indexes.
+// 18 digits always fit 64 bits; longer numbers in names are not treated as indices.
 constexpr std::size_t most_digits = 18;
 // Brackets in one name; racks, rows, nodes and ports need four.
 constexpr std::size_t most_brackets = 8;
@@ -17,7 +19,7 @@ struct Range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::uint64_t step = 1;
-  std::size_t width = 0;  // digits, where padded with zeros; else 0
+  std::size_t width = 0;  // number of digits if padded with zeros; else 0
   std::uint64_t count() const { return (last - first) / step + 1; }
 };
 struct Bracket {
@@ -42,7 +44,7 @@ bool is_name_character(char c) {
 }
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t most = 60;  // of a long list, enough to recognise it
+  constexpr std::size_t most = 60;  // of a long list: enough to recognise it
   return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "...'" : "'");
 }
 Error wrong(std::string_view text, std::string_view why) {
@@ -91,7 +93,7 @@ Result<Bracket> parse_bracket(std::string_view whole, std::string_view text, std
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
     TRY(const Range range, parse_range(whole, text.substr(begin, comma - begin)));
-    bracket.count += range.count();  // both below 10^18, and the sum is checked each time: no wrap
+    bracket.count += range.count();  // both below 10^18, and the sum is checked each time: no overflow
     if (bracket.count > limit) return wrong(whole, "more than " + std::to_string(limit) + " names");
     bracket.ranges.push_back(range);
     begin = comma + 1;
@@ -99,7 +101,7 @@ Result<Bracket> parse_bracket(std::string_view whole, std::string_view text, std
   return bracket;
 }
 
-// One item, up to a comma outside brackets; moves `at` behind it.
+// One item, up to a comma outside brackets; moves `at` past it.
 Result<Item> parse_item(std::string_view whole, std::size_t& at, std::uint64_t limit) {
   Item item;
   std::size_t begin = at;
@@ -293,6 +295,10 @@ std::optional<std::size_t> index_in_hostlist(std::string_view text, std::string_
     before += item.count;
   }
   return std::nullopt;
+}
+
+void sort_names(std::vector<std::string>& names) {
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return compare_natural(a, b) < 0; });
 }
 
 std::string fold_hostlist(const std::vector<std::string>& names) {

@@ -26,7 +26,6 @@ constexpr IdleField idle[] = {
     {"a ValidationSuite", "priority"},
     {"a ValidationSuite", "suspend"},
     {"an interface", "pci"},
-    {"connect", "agent"},
     {"connect", "https"},
     {"connect", "redis"},
     {"connect", "ssh"},

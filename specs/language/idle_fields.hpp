@@ -1,7 +1,8 @@
-// Idle fields: what the language has and nothing in lockstep reads yet, so that whoever writes it is told.
+// Idle fields: fields of the language that lockstep does not read yet, so that specs which set them get a
+// warning.
 //
-// Promises: a field is in this table, or something outside the language reads it (tests/tidy holds that for
-// each); an object is named by the noun of its type.
+// Promises: each field is either in this table or read by code outside the language (checked by tests/tidy);
+// an object is named by the noun of its type.
 #pragma once
 
 #include <span>

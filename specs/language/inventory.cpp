@@ -26,7 +26,7 @@ class Inventory {
     if (!check_header(file)) return;
     bool whole = true;
     for (const std::vector<CsvCell>& row : table_.rows) whole = add(row) && whole;
-    if (!whole) return;  // a set with holes would give its devices other numbers
+    if (!whole) return;  // a set with gaps would number its devices differently
     if (set_.inventory.empty()) {
       reporter_.error(code::missing_field, {file, 1}, "no row names a device", "write one a line");
       return;
@@ -113,7 +113,7 @@ class Inventory {
   std::map<std::string_view, Position> seen_;
 };
 
-// As a person names it: beside the file that says it.
+// The path as the user would write it: relative to the file that names it.
 std::string path_of(const Said<std::string>& csv, const Sources& sources) {
   const std::filesystem::path beside = std::filesystem::path(sources.files[csv.at.file].name).parent_path();
   return (beside / *csv).string();

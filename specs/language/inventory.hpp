@@ -1,14 +1,14 @@
 // Inventories: DeviceSets whose devices are listed in a CSV file (`from: {csv: FILE}`).
 //
-// The file has a header line. Column `name`: the device, one a row, in the order that numbers follow. Column
-// `platform`: the device's, where it is not the set's; an empty cell is the set's. Every other column is a
-// label of the device, as selectors match them, over the set's own; an empty cell is no label.
+// The file has a header line. Column `name`: the device, one per row; allocated numbers follow this order.
+// Column `platform`: overrides the set's platform; an empty cell means the set's. Every other column is a
+// label of the device for selectors, overriding the set's own; an empty cell is no label.
 //
-// Promises: the path is relative to the file that names it, and leads to nothing outside of the folder of
-// specs (read_file.hpp); names, platforms and labels have their places in the CSV file, and its lines are in
-// no excerpt. Refuses, with file:line:column: what is no CSV (csv.hpp), a header without `name`, a column
-// twice, an absolute path; a name that is no device's or is there twice; `from: {netbox: ...}`, which nothing
-// reads.
+// Promises: the path is relative to the file that names it, and must lie within the folder of specs
+// (read_file.hpp); names, platforms and labels have positions in the CSV file, whose lines are not shown in
+// excerpts. Refuses, with file:line:column: a file that is not CSV (csv.hpp), a header without `name`, a
+// duplicate column, an absolute path; an invalid or duplicate device name; `from: {netbox: ...}`, which is
+// not implemented.
 #pragma once
 
 #include "specs/language/catalog.hpp"

@@ -12,10 +12,16 @@ constexpr std::string_view draft = "https://json-schema.org/draft/2020-12/schema
 
 Json schema_of(const Type& type, const Limits& limits);
 
-void add_fields(Json& schema, std::span<const Field> fields) {
-  for (const Field& one : fields) {
+// The text that an editor shows for a field.
+std::string description_of(const Type& object, const Field& field) {
+  const std::string_view otherwise = otherwise_of(object, field);
+  return std::string(field.doc) + (otherwise.empty() ? "" : " (default: " + std::string(otherwise) + ")");
+}
+
+void add_fields(Json& schema, const Type& object) {
+  for (const Field& one : object.fields) {
     Json field = schema_of(one.type(), one.limits);
-    field["description"] = one.doc;
+    field["description"] = description_of(object, one);
     if (one.limits.not_empty) {
       const Type::Shape shape = one.type().shape;
       if (shape == Type::Shape::list) field["minItems"] = 1;
@@ -45,7 +51,7 @@ std::string_view pattern_of(Form form) {
   return {};
 }
 
-// Of a benchmark: an SLO is on a metric that its workload has.
+// For a benchmark: an SLO uses a metric of its workload.
 Json metrics_by_workload() {
   Json all = Json::array();
   for (std::size_t i = 0; i < words_of<Workload>.size(); ++i) {
@@ -58,7 +64,7 @@ Json metrics_by_workload() {
   return all;
 }
 
-// Of an SLO: which way its metric is bounded, and by what.
+// For an SLO: the direction and the pattern of its metric's bound.
 Json bounds_by_metric() {
   Json all = Json::array();
   for (std::size_t i = 0; i < words_of<Metric>.size(); ++i) {
@@ -75,15 +81,15 @@ Json bounds_by_metric() {
   return all;
 }
 
-Json object_of(std::span<const Field> fields) {
+Json object_of(const Type& type) {
   Json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
-  add_fields(schema, fields);
+  add_fields(schema, type);
   return schema;
 }
 
 Json text_of(const Type& type, const Limits& limits) {
   if (!type.words.empty()) return {{"type", "string"}, {"enum", type.words}};
-  // Quantities are written without quotes too; some then read as numbers (an AS number, a wave).
+  // Quantities may be written without quotes; some then read as numbers (an AS number, a wave).
   if (!type.pattern.empty()) {
     Json schema{{"type", Json::array({"string", "number"})}, {"pattern", type.pattern}};
     if (!limits.range.empty()) schema["$comment"] = limits.range;
@@ -123,7 +129,7 @@ Json schema_of(const Type& type, const Limits& limits) {
     }
     case Type::Shape::object: break;
   }
-  Json object = object_of(type.fields);
+  Json object = object_of(type);
   if (&type == &struct_type<Benchmark>()) object["allOf"] = metrics_by_workload();
   if (&type == &struct_type<Slo>()) object["allOf"] = bounds_by_metric();
   if (type.words.empty()) return object;
@@ -131,8 +137,8 @@ Json schema_of(const Type& type, const Limits& limits) {
 }
 
 Json document_of(const KindRow& kind) {
-  Json spec = object_of(kind.spec().fields);
-  add_fields(spec, object_fields().fields);
+  Json spec = object_of(kind.spec());
+  add_fields(spec, object_fields());
   Json properties{{"apiVersion", {{"const", api_version}}},
                   {"kind", {{"const", kind.name}}},
                   {"metadata", schema_of(metadata_type(), {})},

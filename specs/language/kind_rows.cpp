@@ -22,29 +22,32 @@ constexpr Field override_fields[] = {
 };
 constexpr Field raw_fields[] = {
     field<&Raw::driver>("driver", "whose terms these are", {.required = true}),
-    field<&Raw::names>("names", "the devices, a hostlist; all that the object covers where it is left out",
-                       {.form = Form::hostlist}),
+    field<&Raw::names>("names", "the devices, a hostlist",
+                       {.form = Form::hostlist, .otherwise = "all devices that the object covers"}),
     field<&Raw::set>("set", "native keys and their values",
                      {.required = true, .not_empty = true, .key = Form::filled}),
 };
 constexpr Field every_kind[] = {
-    field<&Object::mode>("mode",
-                         "what happens by itself: observe or converge; the Cluster's where it is left out"),
-    field<&Object::suspend>("suspend", "nothing is changed while it is true"),
-    field<&Object::on_delete>("onDelete", "leave, or restore what was found before the first change"),
-    field<&Object::priority>("priority", "the higher one holds where two objects claim one setting"),
+    field<&Object::mode>("mode", "what happens by itself: observe or converge",
+                         {.otherwise = "the Cluster's mode, else observe"}),
+    field<&Object::suspend>("suspend", "nothing is changed while it is true", {.otherwise = "false"}),
+    field<&Object::on_delete>("onDelete", "leave, or restore what was found before the first change",
+                              {.otherwise = "leave"}),
+    field<&Object::priority>("priority", "the higher one holds where two objects claim one setting",
+                             {.otherwise = "0"}),
     field<&Object::overrides>("overrides",
                               "exceptions for single devices, each with a reason and an end date"),
     field<&Object::raw>("raw", "what the language cannot say yet, in a driver's own terms"),
 };
 constexpr Field selector_fields[] = {
     field<&Selector::match_labels>("matchLabels", "labels that a DeviceSet must have"),
-    field<&Selector::names>("names", "the devices, a hostlist", {.form = Form::hostlist}),
+    field<&Selector::names>("names", "the devices, a hostlist",
+                            {.form = Form::hostlist, .otherwise = "devices of any name"}),
 };
 constexpr Field credentials_fields[] = {
     field<&Credentials::secret>("secret", "where the secret is kept: systemd:NAME, file:PATH or env:NAME",
                                 {.required = true}),
-    field<&Credentials::user>("user", "the account", {.form = Form::filled}),
+    field<&Credentials::user>("user", "the account", {.form = Form::filled, .otherwise = "none"}),
 };
 
 template <auto List>

@@ -1,4 +1,4 @@
-// KindRow: everything about a kind that the loader, the JSON Schema and `get` need, one row a kind.
+// KindRow: everything about a kind that the loader, the JSON Schema and `get` need, one row per kind.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace lockstep {
 
 constexpr std::string_view api_version = "lockstep.dev/v1alpha1";
 
-// A new object in a catalog: as what every kind has, and as the struct that its table's members belong to.
+// A new object in a catalog, both as its common base and as the struct that its table's members belong to.
 struct Slotted {
   Object* object;
   void* self;
@@ -29,7 +29,7 @@ struct KindRow {
 std::span<const KindRow> kind_rows();
 const KindRow* find_kind(std::string_view name);
 
-// mode, suspend, onDelete, priority, overrides, raw: part of every kind's spec that a person writes.
+// mode, suspend, onDelete, priority, overrides, raw: part of the spec of every kind that users write.
 const Type& object_fields();
 const Type& metadata_type();
 

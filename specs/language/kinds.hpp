@@ -1,5 +1,4 @@
-// The typed structs of all kinds: one plain struct a kind, every entry a Said. What is derived belongs
-// elsewhere.
+// The typed structs of all kinds: one plain struct per kind, every field a Said. They hold no derived values.
 #pragma once
 
 #include "specs/language/cluster.hpp"

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "specs/language/codes.hpp"
 #include "specs/language/idle_fields.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What one load may read in all: a few hundred of the largest files (16 MiB), far above any cluster's specs.
+// Total size limit of one load: a few hundred of the largest files (16 MiB), far above any cluster's specs.
 constexpr std::size_t total_size_limit = std::size_t{4} << 30;
 
 constexpr std::string_view document_keys[] = {"apiVersion", "kind", "metadata", "spec", "status"};
@@ -39,19 +40,21 @@ class Loader {
     });
   }
   Reporter& reporter() { return reporter_; }
-  // Documents that were looked at, whatever became of them.
+  // Number of documents examined, whether valid or not.
   std::size_t documents() const { return documents_; }
-  // A place for what is wrong with a path as a whole: its name is a source without text.
+  // A position for errors about a path as a whole: its name is a source without text.
   Span whole(std::string name) { return {{out_.catalog.sources.add(std::move(name), ""), 0, 0}, 1}; }
-  // In the folder `platforms` of the one that was loaded, and no document of specs.
+  // In the folder `platforms` of the loaded folder, and no spec document.
   static bool is_platform(const SourceFile& file) {
     const bool is_there = fs::path(file.name).parent_path().lexically_normal() ==
                           (fs::path(file.folder) / "platforms").lexically_normal();
-    return is_there && !file.text.starts_with("apiVersion:") &&
-           file.text.find("\napiVersion:") == file.text.npos;
+    return is_there && !has_specs(file.text);
+  }
+  static bool has_specs(const std::string& text) {
+    return text.starts_with("apiVersion:") || text.find("\napiVersion:") != text.npos;
   }
 
-  // Reads what the specs name besides, and checks what they say of one another.
+  // Reads the other files that the specs name, and checks references between objects.
   void finish() {
     read_inventories(out_.catalog, reporter_);
     check_references(out_.catalog, reporter_);
@@ -150,7 +153,7 @@ class Loader {
     if (type.check != nullptr) type.check(slot.self, span_of(spec), reporter_);
   }
 
-  // False if the object is the second of its name: the first one stays.
+  // False if an object of that name exists: the first one is kept.
   bool keep(const KindRow& kind, const Object& object) {
     if (!object.metadata.name.said) return true;
     const auto [at, fresh] =
@@ -204,10 +207,23 @@ class Walk {
     if (!fs::exists(status)) return unreadable(name, failed ? failed.message() : "no such file or folder");
     if (fs::is_directory(status)) return folder(name);
     if (!fs::is_regular_file(status)) return unreadable(name, "not a regular file or folder");
-    file(name, directory_of(name));
+    const std::string beside = directory_of(name);
+    file(name, beside);
+    if (beside_.insert(beside).second) platforms_of(beside);
   }
 
  private:
+  // Platforms beside a spec file that was given by name; other specs in its folder are not read.
+  void platforms_of(const std::string& folder) {
+    std::vector<std::string> files;
+    std::error_code none;
+    for (fs::directory_iterator at(fs::path(folder) / "platforms", none), end; !none && at != end;
+         at.increment(none))
+      if (is_spec_file(at->path()) && !is_hidden(at->path())) files.push_back(at->path().string());
+    std::sort(files.begin(), files.end());
+    for (const std::string& one : files) file(one, folder, true);
+  }
+
   void unreadable(const std::string& name, const std::string& why) {
     loader_.reporter().error(code::unreadable, loader_.whole(name),
                              "cannot read " + in_quotes(name) + ": " + why);
@@ -221,7 +237,7 @@ class Walk {
 
   void folder(const std::string& name) {
     std::vector<std::string> files;
-    std::string last = name;  // the folder to enter next is what can't be read
+    std::string last = name;  // the folder to enter next is the one that can't be read
     std::error_code failed;
     // Links to folders are not followed, so that a link to a parent cannot loop.
     fs::recursive_directory_iterator at(name, failed);
@@ -244,20 +260,22 @@ class Walk {
                                "name the folder that holds the specs");
   }
 
-  void file(const std::string& name, const std::string& folder) {
-    files_.push_back(name);
+  void file(const std::string& path, const std::string& folder, bool platforms_only = false) {
+    const std::string name = fs::path(path).lexically_normal().string();  // no "./" in messages and documents
+    if (!platforms_only) files_.push_back(name);
     if (total_ > total_size_limit)
       return loader_.reporter().error(code::too_large, loader_.whole(name),
                                       in_quotes(name) + ": all files together are larger than 4 GiB");
     auto text = read_text_file(
         folder, name, [&] { return loader_.whole(name); }, loader_.reporter());
-    if (!text) return;
+    if (!text || (platforms_only && Loader::has_specs(*text))) return;
     total_ += text->size();
     loader_.file(name, std::move(*text), folder);
   }
 
   Loader& loader_;
   std::vector<std::string> files_;
+  std::set<std::string> beside_;  // folders of files that were given by name
   std::size_t total_ = 0;
 };
 

@@ -32,7 +32,7 @@ constexpr Field nccl_fields[] = {
         "default on RoCE"),
 };
 
-// One queue pair has nothing to split over.
+// A single queue pair can't be split over.
 void check_nccl(const Nccl& said, Span, Reporter& reporter) {
   if (!said.split_data_on_qps.said || !*said.split_data_on_qps) return;
   if (said.qps_per_connection.said && *said.qps_per_connection > 1) return;
@@ -45,7 +45,8 @@ void check_nccl(const Nccl& said, Span, Reporter& reporter) {
 
 template <>
 const Type& struct_type<Nccl>() {
-  static constexpr Type type = object_type<Nccl>("nccl", nccl_fields, checked<Nccl, check_nccl>);
+  static constexpr Type type =
+      object_type<Nccl>("nccl", nccl_fields, checked<Nccl, check_nccl>, "NCCL's own");
   return type;
 }
 

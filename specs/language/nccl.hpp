@@ -1,5 +1,5 @@
-// What NCCL is told of a backend fabric. All may be unsaid: then /etc/nccl.conf has no line of lockstep's for
-// it, and NCCL its own default.
+// NCCL settings for a backend fabric. All are optional: without them lockstep writes no line to
+// /etc/nccl.conf, and NCCL uses its own default.
 #pragma once
 
 #include <array>

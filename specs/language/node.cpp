@@ -21,11 +21,11 @@ namespace {
 // yaml-cpp scans a whole flow collection ([...], {...}) into tokens of about 100 bytes before it parses it,
 // so these characters are counted first: two for each node that a document may have.
 constexpr std::size_t flow_character_limit = 2 * document_node_limit;
-// Open brackets minus closed ones, quotes and comments not understood: far above any text that a person
-// writes, far below what would exhaust the scanner.
+// Open brackets minus closed ones, ignoring quotes and comments: far above any hand-written text, far below
+// what would exhaust the scanner.
 constexpr std::int64_t bracket_surplus_limit = 1000;
-// Maps of more keys than this get an ordered set, so that neither many keys nor colliding hashes cost a
-// square.
+// Maps with more keys than this get an ordered set, so that neither many keys nor colliding hashes cost
+// quadratic time.
 constexpr std::size_t small_map = 8;
 
 // Thrown through yaml-cpp to stop it; never leaves this file.
@@ -43,7 +43,7 @@ struct ViewBuffer : std::streambuf {
   }
 };
 
-// How many characters a scalar takes where it was written, on its first line.
+// The number of characters of a scalar as written, on its first line.
 std::uint32_t written_length(std::string_view text, std::size_t begin, std::string_view value, bool plain) {
   if (begin >= text.size()) return 1;
   std::size_t end = begin + 1;
@@ -61,7 +61,7 @@ std::uint32_t written_length(std::string_view text, std::size_t begin, std::stri
   return std::max(count, 1U);
 }
 
-// Builds the nodes of one document out of yaml-cpp's events.
+// Builds the nodes of one document from yaml-cpp's events.
 class Builder : public YAML::EventHandler {
  public:
   Builder(std::string_view text, std::size_t offset, const TextIndex& index, Reporter& reporter,
@@ -72,7 +72,7 @@ class Builder : public YAML::EventHandler {
   std::size_t used() const { return used_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // yaml-cpp would go on for ever: it starts a new, empty document at each character that it cannot use.
+    // yaml-cpp would never stop: it starts a new, empty document at each character that it cannot use.
     if (started_)
       throw Refused{code::syntax, offset(mark), "text after the end of the value", "one value a document"};
     started_ = true;
@@ -81,7 +81,7 @@ class Builder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node& node = add(mark, anchor);
     const Node* key = frames_.empty() ? nullptr : frames_.back().key;
-    // The mark of a value that is left out is that of the next token; the key is what a person looks for.
+    // The mark of a missing value is that of the next token; the key is the useful position.
     if (key != nullptr && node.at.line != key->at.line) {
       node.at = key->at;
       node.length = key->length;
@@ -107,15 +107,15 @@ class Builder : public YAML::EventHandler {
     node.plain = tag != "!";
     node.text = value;
     node.length = written_length(text_, offset(mark), value, node.plain);
-    // Escapes of YAML write what the file itself may not hold.
+    // YAML escapes can produce characters that the file itself must not contain.
     if (const auto bad = find_control_character(value))
       reporter_.error(code::control_character, span_of(node),
                       control_character_at(value, *bad) + " in a text", "remove it");
-    // yaml-cpp 0.7 writes a lone byte for two of them (src/exp.cpp).
+    // yaml-cpp 0.7 writes a single byte for two of them (src/exp.cpp).
     if (find_invalid_utf8(value))
       reporter_.error(code::not_utf8, span_of(node), "\"\\N\" or \"\\_\", escapes that are not read here",
                       "write the character itself; a space that does not break is \"\\xA0\"");
-    // "!" is also what yaml-cpp gives for quotes; only in the text are the two told apart.
+    // "!" is also what yaml-cpp reports for quotes; only the text distinguishes the two.
     if ((tag != "?" && tag != "!") || (tag == "!" && begins_with_tag(mark))) report_tag(node);
     complete(&node);
   }
@@ -135,7 +135,7 @@ class Builder : public YAML::EventHandler {
     Node* node = nullptr;
     YAML::anchor_t anchor = 0;
     const Node* key = nullptr;
-    std::map<std::string_view, const Node*> keys;  // only of maps that are not small
+    std::map<std::string_view, const Node*> keys;  // only for maps that are not small
   };
 
   std::size_t offset(const YAML::Mark& mark) const {
@@ -303,7 +303,7 @@ bool only_comments(std::string_view text) {
   return true;
 }
 
-// What a person can do about yaml-cpp's terser messages.
+// Advice for yaml-cpp's terse messages.
 std::string syntax_hint(std::string_view text, std::size_t offset, std::string_view message) {
   const std::size_t start = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;  // npos + 1 is 0
   const std::size_t indent = text.find_first_not_of(" \t", start);

@@ -1,5 +1,5 @@
-// What every kind has: metadata, how the object is kept (mode, suspend, onDelete, priority, overrides, raw),
-// and, written by the reconciler only, conditions. Every entry is a Said: it knows where it was written.
+// What every kind has: metadata, how the object is managed (mode, suspend, onDelete, priority, overrides,
+// raw), and, written by the reconciler only, conditions. Every field is a Said with its position.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// A value of no fixed shape, as written: what `raw:` and `overrides:` set. Only unquoted scalars are null,
+// A value of any shape, as written: the values of `raw:` and `overrides:`. Only unquoted scalars are null,
 // boolean, integer or number; `text` holds the scalar's text for every scalar.
 struct Literal {
   enum class Shape : std::uint8_t { null, boolean, integer, number, text, list, map };
@@ -38,8 +38,8 @@ struct Metadata {
   MapEntries<std::string> annotations;
 };
 
-// The per-device exception: entries (as path text, `interface[rail0]/mtu`) that differ on some devices until
-// a day.
+// Per-device exceptions: entries (as path text, `interface[rail0]/mtu`) that differ on some devices until a
+// date.
 struct Override {
   Said<std::string> names;  // devices, a hostlist
   MapEntries<Literal> set;
@@ -52,17 +52,17 @@ constexpr auto words(DriverName) {
   return std::to_array<std::string_view>({"linux", "frr", "sonic", "eos", "nvue", "redfish", "sim"});
 }
 
-// What the language cannot say yet, in a driver's own terms.
+// Configuration that the language does not cover yet, in a driver's own syntax.
 struct Raw {
   Said<DriverName> driver;
-  Said<std::string> names;  // devices, a hostlist; unsaid: every device that the object covers
+  Said<std::string> names;  // devices, a hostlist; unset: every device that the object covers
   MapEntries<Literal> set;
 };
 
 struct Object {
   Position at;  // of the document's first key
   Metadata metadata;
-  Said<Mode> mode;  // unsaid: the Cluster's, else observe
+  Said<Mode> mode;  // unset: the Cluster's, else observe
   Said<bool> suspend;
   Said<OnDelete> on_delete;
   Said<std::int32_t> priority;
@@ -70,9 +70,9 @@ struct Object {
   std::vector<Raw> raw;
 };
 
-// Which devices an object is for. An empty selector is for all.
+// The devices that an object applies to. An empty selector matches all.
 struct Selector {
-  MapEntries<std::string> match_labels;  // every one must equal the label of the device's DeviceSet
+  MapEntries<std::string> match_labels;  // each must equal the label of the device's DeviceSet
   Said<std::string> names;               // devices, a hostlist
   Position at;
 };

@@ -1,4 +1,4 @@
-// The parsers of texts with a meaning of their own, beside the quantities: bounds, pairs, versions, secrets.
+// The parsers of formatted texts other than quantities: bounds, pairs, versions, secrets.
 #include <algorithm>
 #include <charconv>
 
@@ -13,7 +13,7 @@ Error wrong(std::string_view text, std::string_view noun) {
 
 constexpr std::string_view blanks = " \t\n";
 
-// ": 255" for "0xff"; nothing where it is no number.
+// ": 255" for "0xff"; empty if it is no number.
 std::string decimal_of(std::string_view hexadecimal) {
   constexpr int base = 16;
   std::uint64_t value = 0;
@@ -33,7 +33,7 @@ constexpr std::pair<std::string_view, PairChoice::Way> pair_words[] = {
 
 Result<Memlock> parse_memlock(std::string_view text) {
   if (text == "unlimited") return Memlock{true, {}};
-  // What begins with a digit was meant for an amount: what is wrong with it as one is told.
+  // A text that begins with a digit is meant as an amount: report what is wrong with the amount.
   if (text.empty() || text.front() < '0' || text.front() > '9') return wrong(text, Quantity<Memlock>::noun);
   TRY(const ByteCount amount, parse_byte_count(text));
   return Memlock{false, amount};
@@ -59,7 +59,8 @@ Result<VersionRule> parse_version_rule(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
            c == '-' || c == '+' || c == '~' || c == ':' || c == '_' || c == '^';
   };
-  // deb-version(7): it begins with a digit; those of kernels, drivers and firmware may with a letter.
+  // deb-version(7): it begins with a digit; versions of kernels, drivers and firmware may begin with a
+  // letter.
   constexpr std::string_view marks = ".-+~:_^";
   if (rest.empty() || marks.find(rest.front()) != marks.npos || !std::all_of(rest.begin(), rest.end(), fits))
     return wrong(text, Quantity<VersionRule>::noun);
@@ -137,7 +138,7 @@ Result<SecretName> parse_secret_name(std::string_view text) {
   for (std::size_t i = 0; i < words_of<SecretStore>.size(); ++i)
     if (colon != text.npos && colon + 1 < text.size() && text.substr(0, colon) == words_of<SecretStore>[i])
       return SecretName{static_cast<SecretStore>(i), std::string(text.substr(colon + 1))};
-  // The text is not repeated: it may be the secret.
+  // The message does not repeat the text, which may be the secret.
   return Error{ErrorKind::denied, "not " + std::string(Quantity<SecretName>::noun)};
 }
 

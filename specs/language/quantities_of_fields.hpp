@@ -1,5 +1,5 @@
-// Quantity<T>: noun, JSON Schema pattern, parser and bounded amount of every type that is written as a text
-// with a meaning (400Gbps, 90%, sample(8), systemd:sw-admin). Included by scalars.hpp only.
+// Quantity<T>: noun, JSON Schema pattern, parser and bounded amount of every type that is written as
+// formatted text (400Gbps, 90%, sample(8), systemd:sw-admin). Included by scalars.hpp only.
 #pragma once
 
 #include "specs/language/quantity.hpp"

@@ -17,7 +17,7 @@ struct Unit {
 };
 
 constexpr std::uint64_t most_u64 = ~std::uint64_t{0};
-constexpr std::uint64_t most_i64 = most_u64 >> 1;  // of every amount: a Value's integer holds it
+constexpr std::uint64_t most_i64 = most_u64 >> 1;  // limit of every amount, so that it fits a Value's integer
 constexpr std::uint64_t kilo = 1000;
 constexpr std::uint64_t kibi = 1024;
 constexpr Unit rate_units[] = {{"bps", 1},
@@ -59,9 +59,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // "12.5" as 125 and one decimal.
 struct Digits {
   std::uint64_t mantissa = 0;
-  std::uint64_t whole = 0;  // before the point; of more than 64 bits: all ones
+  std::uint64_t whole = 0;  // before the point; if it exceeds 64 bits: all ones
   unsigned decimals = 0;
-  std::size_t length = 0;  // characters taken; 0: there is no number here
+  std::size_t length = 0;  // characters read; 0: there is no number here
   bool overflow = false;   // of mantissa
 };
 Digits read_digits(std::string_view text) {
@@ -85,7 +85,7 @@ Digits read_digits(std::string_view text) {
   return read;
 }
 
-// mantissa * scale / 10^decimals, if that is a whole number and at most `most`.
+// mantissa * scale / 10^decimals, if the result is a whole number and at most `most`.
 struct Amount {
   enum class Fit : std::uint8_t { held, too_fine, too_large };
   Fit fit = Fit::held;
@@ -141,7 +141,7 @@ std::string format_scaled(std::uint64_t value, std::span<const Unit> units) {
     if (value % unit.scale != 0 || (value == 0 && unit.scale != 1)) continue;
     std::string text = std::to_string(value / unit.scale);
     text += unit.suffix;
-    // Of equals the larger decimal unit, but "min" rather than "m", which reads as metres.
+    // Among equals prefer the larger decimal unit, but "min" over "m", which reads as metres.
     if (best.empty() || text.size() < best.size() ||
         (text.size() == best.size() && unit.suffix.find('i') == best.npos))
       best = std::move(text);
@@ -326,7 +326,7 @@ Result<Timestamp> parse_timestamp(std::string_view text) {
     TRY(const TimeOfDay east, parse_time_of_day(zone.substr(1)));
     offset = zone[0] == '+' ? east.minutes : -east.minutes;
   }
-  // Instants that 64 bits of nanoseconds hold: 1678 to 2261.
+  // The range of 64-bit nanoseconds: 1678 to 2261.
   constexpr std::int32_t most_days = 106'000;
   if (date.days > most_days || date.days < -most_days)
     return wrong(text,

@@ -1,10 +1,10 @@
-// Quantities with a unit, as specs write them: `400Gbps`, `150KB`, `200ms`, `90%`, `5m` (a cable or minutes,
-// by the field's type), and the other small scalars of the spec language.
+// Quantities with a unit, as specs write them: `400Gbps`, `150KB`, `200ms`, `90%`, `5m` (a cable length or
+// minutes, depending on the field's type), and the other small scalars of the spec language.
 //
-// Promises: integers inside (no rounding: what cannot be held exactly is refused), at most 2^63 - 1 of the
-// smallest unit, so that a Value holds each; format(parse(x)) is the shortest spelling of the same value, and
-// parse(format(v)) == v. Refuses: a number without its unit, a negative amount, an overflow. Decimal prefixes
-// (K, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
+// Promises: stored as integers without rounding (a value that is not exact is refused), at most 2^63 - 1 of
+// the smallest unit, so that a Value can hold each; format(parse(x)) is the shortest spelling of the same
+// value, and parse(format(v)) == v. Refuses: a number without its unit, a negative amount, an overflow.
+// Decimal prefixes (K, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
 #pragma once
 
 #include <chrono>
@@ -50,6 +50,11 @@ struct CountOrRatio {
   Ratio ratio;
   auto operator<=>(const CountOrRatio&) const = default;
 };
+// In bit/s. Linux's shapers count bytes a second, and below 1 kbit/s their buckets are longer than a minute
+// (drivers/linux/queueing/scheduler.cpp).
+inline constexpr std::uint64_t kLeastShapedRate = 1000;
+inline constexpr std::uint64_t kShapedRateStep = 8;
+
 // "40Gbps" or "5%" (of the link).
 struct RateOrRatio {
   bool share = false;
@@ -94,7 +99,7 @@ struct MacAddress {
   auto operator<=>(const MacAddress&) const = default;
 };
 
-// Each parser's error is one sentence that says what was expected, with an example.
+// Each parser's error is one sentence that states what was expected, with an example.
 Result<BitRate> parse_bit_rate(std::string_view text);
 Result<ByteCount> parse_byte_count(std::string_view text);
 Result<Length> parse_length(std::string_view text);

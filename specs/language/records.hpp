@@ -1,5 +1,5 @@
-// The kinds that the reconciler writes: Device (facts, drift, conditions), Change (a plan that was carried
-// out), BenchmarkRun, Finding. They load by the same tables, so that what was stored or exported can be read
+// The kinds that the reconciler writes: Device (facts, drift, conditions), Change (an executed plan),
+// BenchmarkRun, Finding. They are loaded with the same tables, so that stored or exported records can be read
 // back.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace lockstep {
 enum class Truth : std::uint8_t { yes, no, unknown };
 constexpr auto words(Truth) { return std::to_array<std::string_view>({"True", "False", "Unknown"}); }
 
-// A condition in the Kubernetes form, with its proof.
+// A condition in the Kubernetes form, with its evidence.
 struct Condition {
   Said<std::string> type;
   Said<Truth> status;
@@ -18,7 +18,7 @@ struct Condition {
   Said<std::string> message;
   Said<std::uint64_t> observed_generation;
   Said<Timestamp> last_transition_time;
-  Said<Timestamp> observed_at;  // when the devices behind it were last read back
+  Said<Timestamp> observed_at;  // when the devices concerned were last observed
 };
 
 enum class DriftState : std::uint8_t { drifted, not_applied, overruled, unmanaged, effect, finding, allowed };

@@ -23,7 +23,7 @@ class Devices {
   Devices(const Catalog& catalog, Reporter& reporter)
       : reporter_(reporter), elsewhere_(reporter.incomplete()) {
     for (const DeviceSet& set : catalog.device_sets) {
-      // A set whose names could not be read may hold any name too: one error, not one for each mention.
+      // A set whose names could not be read may contain any name too: one error, not one per mention.
       elsewhere_ |= !set.names.said;
       if (set.names.said) add(set);
     }
@@ -35,11 +35,11 @@ class Devices {
     const auto at = sets_.find(name);
     return at == sets_.end() ? nullptr : at->second;
   }
-  // An inventory that is read from elsewhere may hold any name.
+  // An inventory kept elsewhere may contain any name.
   bool complete() const { return !elsewhere_; }
   const std::vector<std::string_view>& names() const { return names_; }
 
-  // The names of a hostlist, or none where it is wrong (and has been reported) or the budget is spent.
+  // The names of a hostlist, or none if it is invalid (already reported) or the budget is used up.
   std::vector<std::string> expand(const Said<std::string>& list, std::string_view text) {
     const auto count = count_hostlist(text, hostlist_limit);
     if (!count) return {};  // reported when it was loaded
@@ -59,14 +59,14 @@ class Devices {
   }
   std::vector<std::string> expand(const Said<std::string>& list) { return expand(list, *list); }
 
-  // Reports the devices of a hostlist that no DeviceSet has, in one message.
+  // Reports the devices of a hostlist that are in no DeviceSet, in one message.
   void check(const Said<std::string>& list, std::string_view devices, std::string_view who) {
     if (!complete() || told_) return;
     std::vector<std::string> unknown;
     for (std::string& name : expand(list, devices))
       if (set_of(name) == nullptr) unknown.push_back(std::move(name));
     if (unknown.empty()) return;
-    const std::string hint = did_you_mean(unknown.front(), names_);
+    const std::string hint = hint_for(unknown);
     reporter_.error(code::unknown_device, span(list),
                     std::string(who) + " names " + in_quotes(fold_hostlist(unknown)) + ", which " +
                         (unknown.size() == 1 ? "is" : "are") + " in no DeviceSet",
@@ -77,6 +77,20 @@ class Devices {
   }
 
  private:
+  // "gpu5" beside gpu[1-4] is rather a device too many than a misspelt one.
+  std::string hint_for(const std::vector<std::string>& unknown) const {
+    const auto stem = [](std::string_view name) {
+      return name.substr(0, name.find_last_not_of("0123456789") + 1);
+    };
+    const std::string_view name = unknown.front();
+    if (stem(name) != name)
+      for (const std::string_view one : names_)
+        if (stem(one) != one && stem(one) == stem(name))
+          return "add " + in_quotes(fold_hostlist(unknown)) + " to `names` of DeviceSet " +
+                 in_quotes(*sets_.at(std::string(one))->metadata.name) + ", or shorten the rule";
+    return did_you_mean(name, names_);
+  }
+
   void add(const DeviceSet& set) {
     std::vector<std::string> twice;
     const DeviceSet* other = nullptr;
@@ -155,8 +169,8 @@ class References {
     }
   }
 
-  // What every device called local wants would go into one kernel: this machine's. A benchmark between ports
-  // of one machine has a use for two, so that it is doubtful and not wrong; `plan` refuses.
+  // The settings of all devices called local would go into one kernel, this machine's. A benchmark between
+  // ports of one machine may need two, so it is a warning, not an error; `plan` refuses.
   void one_is_local() {
     std::string first;
     const DeviceSet* set_of_first = nullptr;
@@ -182,7 +196,7 @@ class References {
     }
   }
 
-  // Kinds that say nothing of any device's entries.
+  // Kinds that set no entries on any device.
   template <class Kind>
   void no_exceptions(const std::vector<Kind>& all, std::string_view kind) {
     const auto refuse = [&](const auto& said, Position object, std::string_view field) {
@@ -226,7 +240,7 @@ class References {
     }
   }
 
-  // Hosts list their interfaces; what a switch has follows from its platform.
+  // Hosts list their interfaces; a switch's ports follow from its platform.
   void check_interfaces(const Said<std::string>& list, std::string_view ports, const DeviceSet& set,
                         std::string_view who) {
     if (set.interfaces.empty()) {

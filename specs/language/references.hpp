@@ -1,5 +1,5 @@
-// References: what objects say about one another. Every device that is named exists, is in one DeviceSet
-// only, and every object that is named was loaded.
+// References between objects: every named device exists and is in only one DeviceSet, and every named object
+// was loaded.
 #pragma once
 
 #include "specs/language/catalog.hpp"
@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// All hostlists of a catalog together: no more than one may hold alone (hostlist_limit), 8 times every port
-// of the largest cluster that we aim at.
+// Limit for all hostlists of a catalog together: the same as for a single one (hostlist_limit), 8 times every
+// port of the largest target cluster.
 constexpr std::size_t total_name_limit = 1'000'000;
 
 void check_references(const Catalog& catalog, Reporter& reporter);

@@ -30,13 +30,13 @@ void Reporter::warning(std::string_view code, Span span, std::string message, st
        std::move(hint), std::move(related)});
 }
 
-void Reporter::has_no_effect(Span span, const std::string& what) {
+void Reporter::has_no_effect(Span span, const std::string& what, const std::string& why) {
   if (idle_ == nullptr || idle_->size() >= diagnostics_limit) return;
   idle_->push_back({std::string(code::no_effect),
                     Severity::warning,
                     span.at,
                     std::max(span.length, 1U),
-                    what + " has no effect yet: nothing in lockstep reads it",
+                    what + " has no effect yet: " + why,
                     "leave it out, or keep it for a version that does",
                     {}});
 }

@@ -10,11 +10,11 @@
 
 namespace lockstep {
 
-constexpr std::size_t diagnostics_limit = 1000;  // nobody reads more; keeps a hostile file's report small
+constexpr std::size_t diagnostics_limit = 1000;  // enough for a reader; bounds the report for a hostile file
 
 struct Node;
 
-// Where a diagnostic points: a place and how many characters to underline.
+// The location of a diagnostic: a position and the number of characters to underline.
 struct Span {
   Position at;
   std::uint32_t length = 1;
@@ -23,7 +23,7 @@ Span span_of(const Node& node);
 
 class Reporter {
  public:
-  // `idle`: where what has no effect yet is told, at most diagnostics_limit of it; null: it is not.
+  // `idle`: receives at most diagnostics_limit warnings about fields without effect; null: they are dropped.
   Reporter(const Sources& sources, Diagnostics& out, Diagnostics* idle = nullptr)
       : sources_(sources), out_(out), idle_(idle) {}
 
@@ -31,16 +31,17 @@ class Reporter {
              std::vector<Related> related = {});
   void warning(std::string_view code, Span span, std::string message, std::string hint = {},
                std::vector<Related> related = {});
-  void has_no_effect(Span span, const std::string& what);
+  void has_no_effect(Span span, const std::string& what,
+                     const std::string& why = "nothing in lockstep reads it");
   const Sources& sources() const { return sources_; }
   std::size_t count() const { return out_.size(); }
   bool full() const { return out_.size() >= diagnostics_limit; }
-  // Says that something was not even looked at, because the report is full.
+  // Records that something was not checked because the report is full.
   void skip() { skipped_ = true; }
-  // True once a whole file or document could not be read: what it says is not known, so what is missing is
-  // not either.
+  // True once a whole file or document could not be read: its content is unknown, so missing objects can't be
+  // reported.
   bool incomplete() const { return incomplete_; }
-  // Sorts by place and says whether any were left out.
+  // Sorts by position and reports whether diagnostics were left out.
   void finish();
 
  private:
@@ -52,7 +53,7 @@ class Reporter {
   bool incomplete_ = false;
 };
 
-// Text of a person's, cut to a length that fits a message and quoted: 'enabled'.
+// User text, cut to a length that fits a message and quoted: 'enabled'.
 std::string in_quotes(std::string_view text);
 
 }  // namespace lockstep

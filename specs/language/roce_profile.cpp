@@ -12,8 +12,6 @@ namespace {
 constexpr std::int64_t whole = 1'000'000;  // 100%, in parts per million
 constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::string_view eight = "IEEE 802.1Q has 8 priorities and traffic classes";
-constexpr Limits priority_limits{.least = 0, .most = 7, .why = eight};
-
 constexpr Field ecn_fields[] = {
     field<&Ecn::kmin>("kmin", "queue length at which marking begins", {.required = true}),
     field<&Ecn::kmax>("kmax", "queue length at which marking is at pmax",
@@ -28,44 +26,55 @@ constexpr Field class_fields[] = {
     field<&TrafficClass::dscp>(
         "dscp", "the DSCPs that it takes",
         {.required = true, .least = 0, .most = 63, .why = "a DSCP has 6 bits (RFC 2474 3)"}),
-    field<&TrafficClass::priority>("priority", "its priority, for PFC", priority_limits),
+    field<&TrafficClass::priority>(
+        "priority", "its priority, for PFC",
+        {.least = 0, .most = 7, .why = eight, .otherwise = "required unless priorities is written"}),
     field<&TrafficClass::priorities>(
         "priorities", "instead of priority where it has several, ascending; DSCPs are given the lowest",
         {.not_empty = true, .least = 0, .most = 7, .why = eight}),
     field<&TrafficClass::tc>("tc", "its traffic class: the queue",
                              {.required = true, .least = 0, .most = 7, .why = eight}),
     field<&TrafficClass::bandwidth>("bandwidth", "its share of the link when all classes send",
-                                    {.least = 1, .most = whole, .range = "more than 0%, to 100%"}),
-    field<&TrafficClass::scheduling>("scheduling", "dwrr (by bandwidth) or strict"),
+                                    {.least = 1,
+                                     .most = whole,
+                                     .range = "more than 0%, to 100%",
+                                     .otherwise = "none; required of every weighted class if one has it"}),
+    field<&TrafficClass::scheduling>("scheduling", "dwrr (by bandwidth) or strict", {.otherwise = "dwrr"}),
     field<&TrafficClass::max_rate>("maxRate", "the most that it may send",
                                    {.least = 1,
                                     .range = "1Kbps or more, or a share above 0%",
-                                    .pattern = "^(?!0*[0-9]{0,3}([.][0-9]*)?bps$)"}),
-    field<&TrafficClass::lossless>("lossless", "true if PFC holds senders back rather than drop"),
-    field<&TrafficClass::ecn>("ecn", "auto, or thresholds"),
+                                    .pattern = "^(?!0*[0-9]{0,3}([.][0-9]*)?bps$)",
+                                    .otherwise = "the link's speed"}),
+    field<&TrafficClass::lossless>("lossless", "true if PFC holds senders back rather than drop",
+                                   {.otherwise = "false"}),
+    field<&TrafficClass::ecn>("ecn", "auto, or thresholds", {.otherwise = "no ECN marking"}),
     field<&TrafficClass::ecn_on_spines>(
-        "ecnOnSpines", "instead of ecn on spines and superspines (Arista's guide has others there)"),
+        "ecnOnSpines", "instead of ecn on spines and superspines (Arista's guide has others there)",
+        {.otherwise = "as ecn"}),
 };
 constexpr Field watchdog_fields[] = {
     field<&Watchdog::detection_time>(
         "detectionTime", "how long a queue is paused before it counts as stuck",
         {.required = true, .least = 10 * millisecond, .most = 60'000 * millisecond, .range = "10ms to 60s"}),
-    field<&Watchdog::restoration_time>(
-        "restorationTime", "how long after the last pause it is restored",
-        {.least = 10 * millisecond, .most = 60'000 * millisecond, .range = "10ms to 60s"}),
-    field<&Watchdog::action>("action", "what happens to a stuck queue's packets"),
-    field<&Watchdog::poll_interval>("pollInterval",
-                                    "how often queues are looked at; left alone where it is not written",
+    field<&Watchdog::restoration_time>("restorationTime", "how long after the last pause it is restored",
+                                       {.least = 10 * millisecond,
+                                        .most = 60'000 * millisecond,
+                                        .range = "10ms to 60s",
+                                        .otherwise = "unmanaged"}),
+    field<&Watchdog::action>("action", "what happens to a stuck queue's packets", {.otherwise = "unmanaged"}),
+    field<&Watchdog::poll_interval>("pollInterval", "how often queues are looked at",
                                     {.least = 5 * millisecond,
                                      .most = 30'000 * millisecond,
                                      .range = "5ms to 30s",
-                                     .why = "EOS; SONiC has 100ms to 1s"}),
+                                     .why = "EOS; SONiC has 100ms to 1s",
+                                     .otherwise = "unmanaged"}),
 };
 constexpr Field pfc_fields[] = {
     field<&Pfc::watchdog>("watchdog", "breaks PFC storms"),
     field<&Pfc::asymmetric>("asymmetric",
                             "true if ports obey pauses of every priority and send them for the lossless ones "
-                            "only (SONiC's pfc_asym; left alone where it is not written)"),
+                            "only (SONiC's pfc_asym)",
+                            {.otherwise = "unmanaged"}),
 };
 constexpr Field pool_fields[] = {
     field<&BufferPools::lossless>(
@@ -81,33 +90,41 @@ constexpr Field buffer_fields[] = {
         "dynamicThreshold", "log2 of alpha: a lossless priority group may hold alpha x what is free",
         {.least = -8,
          .most = 7,
-         .why = "sonic-buffer-profile.yang, dynamic_th; the platform's where it is not written"}),
+         .why = "sonic-buffer-profile.yang, dynamic_th",
+         .otherwise = "the platform's"}),
     field<&Buffers::oversubscription>(
         "headroomOversubscription",
         "how many times the shared headroom all classes together may ask for; 1: it holds all of it",
         {.least = 1,
          .most = 100,
-         .why = "SONiC's over_subscribe_ratio; not shared where it is not written, unless "
-                "the platform's vendor shares it"}),
+         .why = "SONiC's over_subscribe_ratio",
+         .otherwise = "1: not shared, unless the platform's vendor shares it"}),
     field<&Buffers::xon_offset>(
-        "xonOffset", "a pause ends once so much less is held than when it was sent (SONiC's xon_offset)"),
+        "xonOffset",
+        "a pause ends once the buffer has that much less than when it was sent (SONiC's xon_offset)",
+        {.otherwise = "the vendor's table"}),
     field<&Buffers::pools>("pools", "the shares of the buffer's pools"),
 };
 constexpr Field fields[] = {
-    field<&RoceProfile::trust>("trust", "dscp, pcp or \"dscp pcp\": which field of a packet decides"),
+    field<&RoceProfile::trust>("trust", "dscp, pcp or \"dscp pcp\": which field of a packet decides",
+                               {.otherwise = "dscp"}),
     field<&RoceProfile::classes>("classes",
                                  "traffic classes; a DSCP that none names goes to the class `default`",
                                  {.required = true, .not_empty = true}),
-    field<&RoceProfile::congestion_control>("congestionControl", "dcqcn, none or vendor"),
-    field<&RoceProfile::dcqcn>("dcqcn", "DCQCN's parameters; a NIC keeps those that are not said"),
+    field<&RoceProfile::congestion_control>("congestionControl", "dcqcn, none or vendor",
+                                            {.otherwise = "unmanaged on NICs; proofs assume dcqcn"}),
+    field<&RoceProfile::dcqcn>("dcqcn", "DCQCN's parameters; a NIC keeps those that are not written"),
     field<&RoceProfile::pfc>("pfc", "priority flow control"),
     field<&RoceProfile::small_packets>(
         "smallPackets", "share of packets that fill a cell of the buffer badly, for the headroom",
-        {.most = whole, .range = "0% to 100%", .why = "SONiC's small_packet_percentage; the worst is 100%"}),
+        {.most = whole,
+         .range = "0% to 100%",
+         .why = "SONiC's small_packet_percentage; the worst is 100%",
+         .otherwise = "the platform's"}),
     field<&RoceProfile::buffers>("buffers", "how switches give out their buffer"),
 };
 
-// What devices take: SONiC and 802.1Qaz count whole percents, the kernel's queues and EOS finer.
+// What devices accept: whole percents in SONiC and 802.1Qaz, finer steps in the kernel's queues and EOS.
 void check_steps(const Said<Ratio>& said, Reporter& reporter) {
   constexpr std::uint32_t step = 1000;  // parts per million
   if (said.said && said->parts_per_million % step != 0)
@@ -152,14 +169,18 @@ void check_pools(const BufferPools& pools, Span, Reporter& reporter) {
 }
 
 void check_watchdog(const Watchdog& said, Span, Reporter& reporter) {
+  for (const Said<Duration>* const time : {&said.detection_time, &said.restoration_time, &said.poll_interval})
+    if (time->said && **time % std::chrono::milliseconds(1) != Duration::zero())
+      reporter.error(code::out_of_range, {time->at, 1}, in_quotes(format(**time)) + " can't be set",
+                     "steps of 1ms");
   for (const Said<Duration>* const time : {&said.detection_time, &said.restoration_time})
     if (said.poll_interval.said && time->said && **time < *said.poll_interval)
       reporter.error(code::fields_conflict, {said.poll_interval.at, 1},
                      "pollInterval " + format(*said.poll_interval) + " is longer than " + format(**time),
-                     "look more often than what is looked for", {{time->at, "said here"}});
+                     "look more often than what is looked for", {{time->at, "set here"}});
 }
 
-// Reports the second of two classes that claim one thing.
+// Reports the second of two classes that claim the same thing.
 template <class T>
 class Claims {
  public:
@@ -180,26 +201,22 @@ class Claims {
 
 bool is_strict(const TrafficClass& one) { return *one.scheduling == Scheduling::strict; }
 
-// Linux's shapers count bytes a second, and below 1 kbit/s their buckets are longer than a minute
-// (drivers/linux/queueing/scheduler.cpp).
 void check_shaped_rate(const Said<RateOrRatio>& said, Reporter& reporter) {
-  constexpr std::uint64_t least = 1000;
-  constexpr std::uint64_t step = 8;
   if (!said.said || said->share) return;
   const std::uint64_t rate = said->rate.bits_per_second;
-  if (rate < least || rate % step != 0)
+  if (rate < kLeastShapedRate || rate % kShapedRateStep != 0)
     reporter.error(code::out_of_range, {said.at, 1}, in_quotes(format(*said)) + " can't be set",
                    "1Kbps or more, in steps of 8bps");
 }
 
 void check_priorities(const TrafficClass& one, Reporter& reporter) {
-  if (!one.priority.said && one.priorities.empty())
+  if (!one.priority.said && one.priority.at.line == 0 && one.priorities.empty())
     reporter.error(code::missing_field, {one.at, 1},
                    "a class needs priority, or priorities where it has several");
   if (one.priority.said && !one.priorities.empty())
     reporter.error(code::fields_conflict, {one.priorities.front().at, 1},
                    "priority and priorities are both written", "name all of them in priorities",
-                   {{one.priority.at, "priority is said here"}});
+                   {{one.priority.at, "priority is set here"}});
   for (std::size_t i = 1; i < one.priorities.size(); ++i)
     if (*one.priorities[i] < *one.priorities[i - 1])
       return reporter.error(code::fields_conflict, {one.priorities[i].at, 1},
@@ -219,8 +236,8 @@ void check_class(const TrafficClass& one, Span, Reporter& reporter) {
   check_shaped_rate(one.max_rate, reporter);
 }
 
-// Shares are of the link that weighted classes divide among them: one that has none would get what no rule
-// says.
+// Shares are parts of the link that weighted classes divide among them: the share of a class without one
+// would be undefined.
 bool check_all_have_shares(const RoceProfile& profile, const TrafficClass& first, std::uint64_t sum,
                            Reporter& reporter) {
   bool all = true;
@@ -232,7 +249,7 @@ bool check_all_have_shares(const RoceProfile& profile, const TrafficClass& first
                    sum < whole
                        ? "write bandwidth: " + format(Ratio{static_cast<std::uint32_t>(whole - sum)}) +
                              ", which the others leave, or scheduling: strict"
-                       : "the others leave nothing of 100%: give it a share of theirs, or "
+                       : "the other classes already use 100%: reduce one of them, or set "
                          "scheduling: strict",
                    {{first.bandwidth.at, "the first share is here"}});
   }
@@ -247,7 +264,7 @@ void check_bandwidth(const RoceProfile& profile, Reporter& reporter) {
     if (!one.bandwidth.said) continue;
     if (is_strict(one)) {
       reporter.error(code::fields_conflict, {one.bandwidth.at, 1}, "a strict class has no bandwidth share",
-                     "bound it with maxRate", {{one.scheduling.at, "strict is said here"}});
+                     "bound it with maxRate", {{one.scheduling.at, "strict is set here"}});
       continue;
     }
     sum += one.bandwidth->parts_per_million;
@@ -261,7 +278,7 @@ void check_bandwidth(const RoceProfile& profile, Reporter& reporter) {
                  "they must sum to 100%");
 }
 
-// A class that nothing is put into: its headroom would be kept for nothing.
+// A class that receives no traffic: its headroom would be reserved for nothing.
 void check_lossless_are_reached(const RoceProfile& profile, Reporter& reporter) {
   if (*profile.trust != Trust::dscp) return;
   for (const TrafficClass& one : profile.classes)
@@ -273,7 +290,7 @@ void check_lossless_are_reached(const RoceProfile& profile, Reporter& reporter) 
                                         : std::vector<Related>{});
 }
 
-// Compile takes the lossy weighted class with the lowest number where none is called `default`.
+// Without a class called `default`, compile uses the lossy weighted class with the lowest number.
 void check_default(const RoceProfile& profile, Span span, Reporter& reporter) {
   const TrafficClass* taken = nullptr;
   for (const TrafficClass& one : profile.classes) {
@@ -292,7 +309,7 @@ void check_default(const RoceProfile& profile, Span span, Reporter& reporter) {
       "call it default, or add a class of that name");
 }
 
-// A NIC under another algorithm, or of unknown one, would take them and do nothing with them.
+// A NIC with another algorithm, or an unknown one, would accept them without effect.
 void check_dcqcn_is_used(const RoceProfile& profile, Reporter& reporter) {
   if (!profile.dcqcn.said ||
       (profile.congestion_control.said && *profile.congestion_control == CongestionControl::dcqcn))
@@ -300,7 +317,7 @@ void check_dcqcn_is_used(const RoceProfile& profile, Reporter& reporter) {
   if (profile.congestion_control.said)
     reporter.error(code::fields_conflict, {profile.dcqcn.at, 1},
                    "dcqcn has parameters of an algorithm that is not in use", "congestionControl: dcqcn",
-                   {{profile.congestion_control.at, "the algorithm is said here"}});
+                   {{profile.congestion_control.at, "the algorithm is set here"}});
   else
     reporter.error(code::missing_field, {profile.dcqcn.at, 1}, "dcqcn needs congestionControl: dcqcn",
                    "say that it is in use");

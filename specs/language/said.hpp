@@ -1,9 +1,9 @@
-// Said<T>: a spec field that knows whether it was written, and where: the origin of everything derived from
+// Said<T>: a spec field that records whether and where it was written: the origin of everything derived from
 // it.
 //
-// Promises: `value` is always usable: what was written, or the default that the kind's struct gives; `said`
-// tells which; `at` is the place of the written value (file 0 where nothing was written). MapEntry<T> is one
-// key of a map that a person may fill freely (labels, sysctl): the key's own place is kept too.
+// Promises: `value` is always usable: the written value, or the default from the kind's struct; `said` is
+// true if it was written; `at` is the position of the written value (file 0 if none). MapEntry<T> is one key
+// of a map with free keys (labels, sysctl), with the key's own position.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Said {
 
   const T& operator*() const { return value; }
   const T* operator->() const { return &value; }
-  // What was written, else `otherwise` (for a default that depends on other fields).
+  // The written value, else `otherwise` (for a default that depends on other fields).
   T or_else(T otherwise) const { return said ? value : std::move(otherwise); }
 };
 

@@ -38,7 +38,7 @@ bool looks_like_number(std::string_view text) {
   return true;
 }
 
-// What a person sees there, for "expected ..., found ...".
+// How the node looks to the user, for "expected ..., found ...".
 std::string_view found(const Node& node) {
   switch (node.shape) {
     case Node::Shape::null: return "nothing";
@@ -146,7 +146,7 @@ bool check_form(const Node& node, Form form, Reporter& reporter) {
     case Form::any:
     case Form::note:
     case Form::scalar:
-    case Form::entry: return true;  // compile knows the entries
+    case Form::entry: return true;  // compile checks entries
     case Form::hostlist: return check_hostlist(node, node.text, reporter);
     case Form::hosts: return check_hosts(node, reporter);
     case Form::ports: return check_ports(node, reporter);

@@ -1,4 +1,4 @@
-// Scalars: how each C++ type of an entry reads the text of a YAML scalar, and how it is called in messages.
+// Scalars: how each C++ type of a field is read from the text of a YAML scalar, and its name in messages.
 //
 // Only unquoted scalars are numbers, booleans or null; a text that would read as one of these must be quoted.
 // Quantities and words may be written either way.
@@ -17,9 +17,9 @@ namespace lockstep {
 
 enum class ScalarShape : std::uint8_t { boolean, integer, text, literal };
 
-// What a text must be beyond its type. word: anything without blanks; hosts: a hostlist of host names (RFC
-// 1123 2.1); note: any number of lines, all others are one; sysctl: a dotted name; entry: the path of one;
-// scalar: of a literal; filled: anything but blanks.
+// The syntax of a text beyond its type. word: text without blanks; hosts: a hostlist of host names (RFC 1123
+// 2.1); note: the only form that may have several lines; sysctl: a dotted name; entry: an entry's path;
+// scalar: a literal that is a scalar; filled: not only blanks.
 enum class Form : std::uint8_t {
   any,
   note,
@@ -38,15 +38,17 @@ enum class Form : std::uint8_t {
 
 struct Limits {
   bool required = false;
-  bool not_empty = false;  // of a list or map
+  bool not_empty = false;  // for a list or map
   // In the smallest unit of the type: bit/s, bytes, nanoseconds, parts per million.
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  std::string_view range = {};    // "50ms to 60s", where the numbers are not what a person writes
-  std::string_view why = {};      // where the limits come from
-  std::string_view pattern = {};  // what JSON Schema can say of them, of a text
+  std::string_view range = {};    // "50ms to 60s", if users do not write the plain numbers
+  std::string_view why = {};      // the source of the limits
+  std::string_view pattern = {};  // for the JSON Schema of a text
   Form form = Form::any;
-  Form key = Form::any;  // of a map that a person may fill freely
+  Form key = Form::any;  // for a map with free keys
+  std::string_view otherwise =
+      {};  // the value that applies if the field is left out; empty: see its object's type
 };
 
 template <class T>
@@ -66,7 +68,7 @@ bool load_string(const Node& node, const Limits& limits, std::string& out, Repor
 bool load_word(const Node& node, std::span<const std::string_view> words, std::size_t& out,
                Reporter& reporter);
 Literal literal_of(const Node& node);
-// Whether a text is of the form name, word or sysctl; of the others: true.
+// Whether a text has the form name, word or sysctl; true for other forms.
 bool has_form(std::string_view text, Form form);
 bool check_form(const Node& node, Form form, Reporter& reporter);
 bool is_host_name(std::string_view name);
@@ -76,9 +78,9 @@ inline constexpr std::string_view host_name_rule =
 void report_quantity(const Node& node, const Error& error, Reporter& reporter);
 bool check_amount(const Node& node, const Limits& limits, std::uint64_t amount, Reporter& reporter);
 
-// Spells what a value may be, for the quantities: one row a type.
+// Describes the allowed values of each quantity: one row per type.
 template <class T>
-struct Quantity;  // noun, pattern, parse(text) -> Result<T>, amount(T) -> the number that Limits bound
+struct Quantity;  // noun, pattern, parse(text) -> Result<T>, amount(T) -> the number that Limits apply to
 
 template <>
 struct ScalarOf<bool> {

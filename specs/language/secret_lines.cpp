@@ -26,8 +26,8 @@ std::size_t indent_of(std::string_view line) {
   return static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_blank) - line.begin());
 }
 
-// Behind the word at `from`: the rest of a key and a value that is no place of a secret. `map`: the key's
-// value may be a map, whose own keys tell.
+// After the word at `from`: whether a value follows that is not the location of a secret. `map`: the key's
+// value may be a map, whose own keys decide.
 bool holds_value(std::string_view line, std::size_t from, bool map) {
   while (from < line.size() && is_of_key(line[from])) ++from;
   if (from < line.size() && is_quote(line[from])) ++from;
@@ -60,7 +60,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(around) - first + 1);
 }
 
-// Inside of `credentials` any key may be a mistyped `secret`: only what names a place is told. `fields`:
+// Within `credentials` any key may be a misspelt `secret`: only secret locations may be shown. `fields`:
 // "secret: file:x, user: y", or one of its lines.
 bool all_told(std::string_view fields) {
   while (!fields.empty()) {
@@ -77,7 +77,7 @@ bool all_told(std::string_view fields) {
   return true;
 }
 
-// The value of a `credentials` key in this line; npos at its place: there is none.
+// The offset of the value of a `credentials` key in this line; npos: there is none.
 std::size_t credentials_value(std::string_view line) {
   constexpr std::string_view key = "credentials";
   const std::size_t at = line.find(key);
@@ -86,7 +86,7 @@ std::size_t credentials_value(std::string_view line) {
   return colon == line.npos || line[colon] != ':' ? line.npos : colon + 1;
 }
 
-// Of a line that has such a key, or is below one.
+// For a line that has such a key, or is below one.
 bool may_tell_a_secret(std::string_view line, bool below) {
   const std::size_t value = credentials_value(line);
   if (value == line.npos) return below && !all_told(line);
@@ -99,8 +99,8 @@ bool may_tell_a_secret(std::string_view line, bool below) {
 
 std::set<std::uint32_t> lines_with_secrets(std::string_view text) {
   std::set<std::uint32_t> out;
-  std::size_t above = std::string_view::npos;  // the indent of the key whose value this may be; npos: none
-  std::size_t credentials = std::string_view::npos;  // the same, of that key
+  std::size_t above = std::string_view::npos;        // indent of the key whose value this may be; npos: none
+  std::size_t credentials = std::string_view::npos;  // the same, for that key
   for (std::uint32_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);

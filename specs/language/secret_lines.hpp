@@ -1,10 +1,10 @@
-// Lines of a text that may hold a secret which was written by mistake: no excerpt shows them.
+// Lines of a text that may contain a secret written by mistake: excerpts do not show them.
 //
-// Promises: decided by the text alone, so that it holds where the file can't be parsed, or has more errors
-// than are reported: a key that is called as secrets are (`secret`, `password`, `token` ...) hides its line
-// and what is indented below it, unless its value says where the secret is kept (systemd:, file:, env:);
-// of what is inside of `credentials` only that is shown. A
-// line too many costs a look into the file; one too few is in a CI log for good.
+// Promises: decided by the text alone, so that it works if the file can't be parsed, or has more errors than
+// are reported: a key named like a secret (`secret`, `password`, `token` ...) hides its line and everything
+// indented below it, unless its value states where the secret is kept (systemd:, file:, env:); within
+// `credentials` only such values are shown. Hiding too many lines only costs a look at the file; a secret in
+// a CI log can't be taken back.
 #pragma once
 
 #include <cstdint>

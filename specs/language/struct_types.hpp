@@ -1,4 +1,4 @@
-// Which structs have a table: the declarations that a specialisation needs before its first use (C++
+// The structs that have a table: declarations of the specialisations, needed before their first use (C++
 // [temp.expl.spec]).
 #pragma once
 

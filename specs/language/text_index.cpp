@@ -42,7 +42,7 @@ Position TextIndex::position(std::size_t offset) const {
   const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - line_starts_.begin();
   const std::size_t start = line_starts_[static_cast<std::size_t>(line - 1)];
   std::size_t column = characters_before(offset) - characters_before(start);
-  if (line == 1 && column > 0 && text_.starts_with(byte_order_mark)) --column;  // no character of the line
+  if (line == 1 && column > 0 && text_.starts_with(byte_order_mark)) --column;  // not a character of the line
   return {file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1)};
 }
 

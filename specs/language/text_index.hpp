@@ -1,7 +1,6 @@
-// TextIndex: byte offset -> line and column (in characters) of one text, and the checks that come before
-// parsing.
+// TextIndex: maps byte offsets of one text to line and column (in characters), and the checks before parsing.
 //
-// Promises: a look-up costs at most a kibibyte of counting, whatever the length of the line.
+// Promises: a look-up scans at most a kibibyte, whatever the length of the line.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +29,10 @@ class TextIndex {
   std::vector<std::uint32_t> marks_;  // characters before byte 1024 * i
 };
 
-// The offset of the first character that is_hidden() (specs/model/printable.hpp) other than tab, newline and
-// a carriage return before a newline.
+// The offset of the first character for which is_hidden() (specs/model/printable.hpp) holds, other than tab,
+// newline and a carriage return before a newline.
 std::optional<std::size_t> find_control_character(std::string_view text);
-// What stands there: "a control character, \x1b".
+// Describes the character at `offset`: "a control character, \x1b".
 std::string control_character_at(std::string_view text, std::size_t offset);
 
 }  // namespace lockstep

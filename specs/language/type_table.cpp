@@ -40,7 +40,7 @@ bool expect_map(const Node& node, std::string_view noun, Reporter& reporter) {
       "expected " + std::string(noun) + ", found " +
           (node.shape == Node::Shape::list   ? "a list"
            : node.shape == Node::Shape::null ? "nothing"
-           : noun == "credentials"           ? "a text"  // which may be the secret: it is not repeated
+           : noun == "credentials"           ? "a text"  // which may be the secret, so it is not repeated
                                              : in_quotes(node.text)),
       node.shape == Node::Shape::null ? "remove the key, or write its fields" : "write {field: value, ...}");
   return false;

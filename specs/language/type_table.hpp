@@ -1,8 +1,8 @@
-// Type and Field: one constant, type-erased table a kind. Loader, JSON Schema and field documentation are
-// each one small walk over it, so that a new field costs one member and one row.
+// Type and Field: one constant, type-erased table per kind. Loader, JSON Schema and field documentation each
+// walk it, so that a new field costs one member and one row.
 //
-// Promises: a row names a member by pointer, so a table cannot disagree with its struct; every wrong value is
-// reported at its place and leaves the member at its default, unsaid.
+// Promises: a row refers to a member by pointer, so a table cannot disagree with its struct; every wrong
+// value is reported at its position and leaves the member unset, at its default.
 #pragma once
 
 #include <algorithm>
@@ -31,25 +31,33 @@ struct Type {
   using Load = void (*)(const Type&, const Limits&, const Node&, void* out, Reporter&);
 
   Shape shape = Shape::text;
-  std::string_view noun;     // "a bit rate such as 400Gbps"
-  std::string_view pattern;  // of a text, for the JSON Schema
-  std::span<const std::string_view>
-      words;                        // of a text, or the words that stand in for an object (`ecn: auto`)
-  std::span<const Field> fields;    // of an object
-  const Type& (*item)() = nullptr;  // of a list, or of the values of entries
+  std::string_view noun;                    // "a bit rate such as 400Gbps"
+  std::string_view pattern;                 // of a text, for the JSON Schema
+  std::span<const std::string_view> words;  // of a text, or words that replace an object (`ecn: auto`)
+  std::span<const Field> fields;            // of an object
+  const Type& (*item)() = nullptr;          // of a list, or of the values of entries
   Load load = nullptr;
   // Rules between the fields of an object; called when all of them are loaded.
   void (*check)(const void* object, Span, Reporter&) = nullptr;
-  // What an integer can hold.
+  // The range of an integer.
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  // Of an object: what applies if a field is left out and its own limits do not say.
+  std::string_view otherwise = {};
 };
+
+// What applies if a field of that object is left out; empty: it is required, or there is no default to
+// describe.
+inline std::string_view otherwise_of(const Type& object, const Field& field) {
+  if (field.limits.required) return {};
+  return field.limits.otherwise.empty() ? object.otherwise : field.limits.otherwise;
+}
 
 // The table of a struct, specialised once beside its fields; declared for all in struct_types.hpp.
 template <class S>
 const Type& struct_type();
 
-// An object may be loaded from several tables (its kind's fields, and those that every kind has).
+// An object may be loaded from several tables (its kind's fields, and those common to all kinds).
 struct Part {
   std::span<const Field> fields;
   void* object;
@@ -71,8 +79,11 @@ void load_struct(const Type& type, const Limits&, const Node& node, void* out, R
 
 template <class S>
 constexpr Type object_type(std::string_view noun, std::span<const Field> fields,
-                           void (*check)(const void*, Span, Reporter&) = nullptr) {
-  return {Type::Shape::object, noun, {}, {}, fields, nullptr, load_struct<S>, check};
+                           void (*check)(const void*, Span, Reporter&) = nullptr,
+                           std::string_view otherwise = {}) {
+  Type type{Type::Shape::object, noun, {}, {}, fields, nullptr, load_struct<S>, check};
+  type.otherwise = otherwise;
+  return type;
 }
 
 // The type of a struct's member, by its C++ type.
@@ -180,7 +191,7 @@ constexpr Field field(std::string_view name, std::string_view doc, Limits limits
   return {name, doc, TypeOf<typename MemberOf<Member>::Value>::type, MemberOf<Member>::at, limits};
 }
 
-// Calls a rule that is written for the struct.
+// Calls a rule written for the struct.
 template <class S, void (*Rule)(const S&, Span, Reporter&)>
 void checked(const void* object, Span span, Reporter& reporter) {
   Rule(*static_cast<const S*>(object), span, reporter);

@@ -23,25 +23,30 @@ constexpr Field benchmark_fields[] = {
     field<&Benchmark::name>("name", "the benchmark's name, unique in the suite",
                             {.required = true, .form = Form::name}),
     field<&Benchmark::workload>("workload", "what runs", {.required = true}),
-    field<&Benchmark::transport>("transport", "auto, rdma or tcp; the suite's where it is left out"),
-    field<&Benchmark::pairs>("pairs", "all, same-rail, cross-leaf, ring or sample(N)"),
+    field<&Benchmark::transport>("transport", "auto, rdma or tcp", {.otherwise = "the suite's"}),
+    field<&Benchmark::pairs>("pairs", "all, same-rail, cross-leaf, ring or sample(N)", {.otherwise = "all"}),
     field<&Benchmark::duration>("duration", "of one round",
-                                {.least = second / 100, .most = day, .range = "10ms to 1d"}),
-    field<&Benchmark::direction>("direction", "one, or both at once"),
+                                {.least = second / 100,
+                                 .most = day,
+                                 .range = "10ms to 1d",
+                                 .otherwise = "1500ms; 10s for collectives"}),
+    field<&Benchmark::direction>("direction", "one, or both at once", {.otherwise = "one"}),
     field<&Benchmark::sizes>("sizes", "bytes per rank",
-                             {.not_empty = true, .least = 1, .range = "more than 0B"}),
+                             {.not_empty = true, .least = 1, .range = "more than 0B", .otherwise = "[1MiB]"}),
     field<&Benchmark::repeats>(
         "repeats", "how often each pair is measured",
-        {.least = 3, .most = 1000, .why = "a pair is judged by the median of at least 3"}),
-    field<&Benchmark::iterations>("iterations", "after warm-up, for each size",
-                                  {.least = 1, .most = 1'000'000}),
+        {.least = 3, .most = 1000, .why = "a pair is judged by the median of at least 3", .otherwise = "3"}),
+    field<&Benchmark::iterations>(
+        "iterations", "after warm-up, for each size",
+        {.least = 1, .most = 1'000'000, .otherwise = "as many as the SLOs' statistics need"}),
     field<&Benchmark::slo>("slo", "what must hold"),
 };
 constexpr Field change_fields[] = {
-    field<&OnChange::scope>("scope", "affected (pairs whose path crosses the change), or all"),
-    field<&OnChange::budget>("budget", "the longest that the suite's rounds may take; 5min where left out",
-                             {.least = second, .most = day, .range = "1s to 1d"}),
-    field<&OnChange::on_violation>("onViolation", "rollback, quarantine or alert"),
+    field<&OnChange::scope>("scope", "affected (pairs whose path crosses the change), or all",
+                            {.otherwise = "affected"}),
+    field<&OnChange::budget>("budget", "the longest that the suite's rounds may take",
+                             {.least = second, .most = day, .range = "1s to 1d", .otherwise = "5min"}),
+    field<&OnChange::on_violation>("onViolation", "rollback, quarantine or alert", {.otherwise = "rollback"}),
 };
 constexpr Field schedule_fields[] = {
     field<&OnSchedule::every>(
@@ -55,15 +60,16 @@ constexpr Field schedule_fields[] = {
 constexpr Field fields[] = {
     field<&ValidationSuite::fabric>("fabric", "the Fabric that is measured",
                                     {.required = true, .form = Form::name}),
-    field<&ValidationSuite::transport>("transport", "auto: rdma where every endpoint has it, else tcp"),
+    field<&ValidationSuite::transport>("transport", "auto: rdma where every endpoint has it, else tcp",
+                                       {.otherwise = "auto"}),
     field<&ValidationSuite::benchmarks>("benchmarks", "what runs, and what must hold",
                                         {.required = true, .not_empty = true}),
     field<&ValidationSuite::on_change>("onChange", "what runs again after a change"),
     field<&ValidationSuite::on_schedule>("onSchedule", "what runs by the clock"),
 };
 
-// What no link can meet, or every link does. 100% of nominal is what links carry; a baseline was measured,
-// and what is as good as it holds.
+// Bounds that no link can meet, or every link does. 100% of nominal is what links can carry; a baseline was
+// measured, and an equally good figure meets it.
 void check_extent(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
   constexpr std::uint64_t whole = 1'000'000;
   const bool floor = is_floor(*slo.metric);
@@ -122,8 +128,8 @@ void check_slo(const Slo& slo, Span span, Reporter& reporter) {
   check_bound(slo, slo.at_most, reporter);
 }
 
-// An amount and a share of nominal are known ahead, so that one of two is the stricter; what a baseline will
-// be is not.
+// An amount and a share of nominal are known in advance, so that one of two is the stricter; a future
+// baseline is not.
 void check_written_once(const Benchmark& benchmark, Reporter& reporter) {
   std::map<std::tuple<Metric, Statistic, bool>, Position> known;
   for (const Slo& slo : benchmark.slo) {
@@ -140,7 +146,7 @@ void check_written_once(const Benchmark& benchmark, Reporter& reporter) {
   }
 }
 
-// Only groups send by the size; a pair streams, or sends messages of a fixed one.
+// Only groups use the size; a pair streams, or sends messages of a fixed size.
 void check_sizes(const Benchmark& benchmark, Reporter& reporter) {
   const bool of_groups = std::ranges::count(metrics_of(*benchmark.workload), Metric::busbw) > 0;
   if (of_groups || benchmark.sizes.empty()) return;
@@ -148,7 +154,7 @@ void check_sizes(const Benchmark& benchmark, Reporter& reporter) {
       code::fields_conflict, {benchmark.sizes.front().at, 1},
       std::string(to_string(*benchmark.workload)) + " has no sizes: they are bytes per rank of a collective",
       "leave sizes out, or choose a collective such as ring-allreduce",
-      {{benchmark.workload.at, "the workload is said here"}});
+      {{benchmark.workload.at, "the workload is set here"}});
 }
 
 void check_benchmark(const Benchmark& benchmark, Span, Reporter& reporter) {
@@ -166,7 +172,7 @@ void check_benchmark(const Benchmark& benchmark, Span, Reporter& reporter) {
                    std::string(to_string(*benchmark.workload)) + " does not measure " + std::string(wanted),
                    names.size() == 1 ? "did you mean '" + std::string(names[0]) + "'?"
                                      : "write " + std::string(names[0]) + " or " + std::string(names[1]),
-                   {{benchmark.workload.at, "the workload is said here"}});
+                   {{benchmark.workload.at, "the workload is set here"}});
   }
 }
 
@@ -236,7 +242,8 @@ std::span<const Metric> metrics_of(Workload workload) {
 
 template <>
 const Type& struct_type<Slo>() {
-  static constexpr Type type = object_type<Slo>("an SLO", slo_fields, checked<Slo, check_slo>);
+  static constexpr Type type = object_type<Slo>("an SLO", slo_fields, checked<Slo, check_slo>,
+                                                "one of atLeast and atMost is required");
   return type;
 }
 template <>

@@ -1,4 +1,4 @@
-// ValidationSuite: the benchmarks and the SLOs that must hold, and when they are run again.
+// ValidationSuite: the benchmarks, the SLOs that must hold, and when they run again.
 #pragma once
 
 #include <span>
@@ -63,20 +63,20 @@ struct Bound {
   Duration time{};
   auto operator<=>(const Bound&) const = default;
 };
-Bound::Unit unit_of(Metric metric);                     // of an absolute bound on it
-bool is_floor(Metric metric);                           // more is better: atLeast bounds it, else atMost
+Bound::Unit unit_of(Metric metric);  // for an absolute bound on it
+bool is_floor(Metric metric);        // true: higher is better, bounded by atLeast; false: bounded by atMost
 std::string_view bound_pattern_of(Metric metric);       // of that bound, for the JSON Schema
-std::span<const Metric> metrics_of(Workload workload);  // what a run of it measures
+std::span<const Metric> metrics_of(Workload workload);  // measured by a run of the workload
 
 struct Slo {
   Said<Metric> metric;
   Said<Statistic> statistic;
-  Said<Bound> at_least;  // exactly one of the two is said
+  Said<Bound> at_least;  // exactly one of the two is set
   Said<Bound> at_most;
   Position at;
 };
 
-// Of two bounds that are said neither or both: the lower one.
+// The bound that is set; if both or neither is set, the lower one.
 inline const Said<Bound>& bound_of(const Slo& slo) {
   return slo.at_least.said || !slo.at_most.said ? slo.at_least : slo.at_most;
 }
@@ -84,7 +84,7 @@ inline const Said<Bound>& bound_of(const Slo& slo) {
 struct Benchmark {
   Said<std::string> name;
   Said<Workload> workload;
-  Said<Transport> transport;  // unsaid: the suite's
+  Said<Transport> transport;  // unset: the suite's
   Said<PairChoice> pairs;
   Said<Duration> duration;
   Said<Direction> direction;
@@ -106,8 +106,8 @@ constexpr auto words(OnViolation) {
 enum class When : std::uint8_t { idle, always };
 constexpr auto words(When) { return std::to_array<std::string_view>({"idle", "always"}); }
 
-// Where onChange.budget is not said. Half of what an apply waits for a measurement (ApplyOptions), which has
-// its controls to measure besides, and to wait for its turn.
+// Used if onChange.budget is not set. It is half the time that an apply waits for a measurement
+// (ApplyOptions), which also measures its controls and may have to queue.
 inline constexpr Duration kGateBudget = std::chrono::minutes(5);
 
 struct OnChange {
@@ -130,7 +130,7 @@ struct ValidationSuite : Object {
   Said<OnSchedule> on_schedule;
 };
 
-std::string format(const Bound& value);  // ">=" is not part of it: "90% of nominal"
+std::string format(const Bound& value);  // without ">=": "90% of nominal"
 std::string format(const PairChoice& value);
 
 }  // namespace lockstep

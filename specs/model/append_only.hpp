@@ -1,7 +1,8 @@
-// An array that many threads read without a lock while one (under the owner's lock) appends.
+// An array that many threads read without a lock while one thread (holding the owner's lock) appends.
 //
-// Promises: an element never moves; reading index i is safe in any thread that got i after the append. Holds
-// at most kChunks * kChunkSize elements; push_back past that ends the program (a bug: see interned.hpp).
+// Promises: an element never moves; reading index i is safe in any thread that obtained i after the append.
+// Holds at most kChunks * kChunkSize elements; push_back past that aborts the program (a bug: see
+// interned.hpp).
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ class AppendOnly {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
   }
 
-  // Call under the owner's lock. Returns the index of the new element.
+  // Requires the owner's lock. Returns the index of the new element.
   std::uint32_t push_back(T value) {
     const std::size_t chunk = size_ / kChunkSize;
     if (chunk >= kChunks) std::abort();

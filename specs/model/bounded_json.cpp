@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// A comma or an opening bracket outside of quotes begins a value, as does the text itself.
+// A comma or an opening bracket outside quotes begins a value, and so does the text itself.
 Result<Done> check(std::string_view text, const JsonBounds& bounds) {
   std::size_t values = 1;
   std::size_t depth = 0;

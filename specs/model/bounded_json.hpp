@@ -1,8 +1,8 @@
-// parse_bounded_json: JSON of anybody's (a daemon's answer, a file that is handed over), with what it may
-// cost decided before the parser makes anything of it: a byte of text can stand for fifty of memory.
+// parse_bounded_json: parses untrusted JSON (a daemon's answer, a file from elsewhere) whose memory cost is
+// bounded before the parser builds anything: a byte of text can take fifty bytes of memory.
 //
-// Promises: counts and depth are checked in one pass over the text, without memory. Refuses (invalid_spec):
-// what is not JSON, more values or a deeper nesting than the bounds.
+// Promises: checks counts and depth in one pass over the text, without memory. Refuses (invalid_spec): text
+// that is not JSON, more values or deeper nesting than the bounds.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace lockstep {
 
 struct JsonBounds {
-  std::size_t depth = 64;  // as of specs (language/node.hpp); documents of ours and of FRR's have a dozen
-  std::size_t values = 4'000'000;  // a choice: twice a table of 100,000 prefixes, of some 20 values each
+  std::size_t depth = 64;          // as for specs (language/node.hpp); lockstep and FRR nest about a dozen
+  std::size_t values = 4'000'000;  // chosen: twice a table of 100,000 prefixes, of some 20 values each
 };
 
 Result<nlohmann::json> parse_bounded_json(std::string_view text, const JsonBounds& bounds = {});

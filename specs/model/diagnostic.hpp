@@ -1,8 +1,8 @@
-// A Diagnostic: something wrong (or doubtful) in what a person wrote, and where.
+// A Diagnostic: something wrong (or doubtful) in user-written text, and where.
 //
-// Every number that a diagnostic carries (LS1004) is stable: tools and suppressions rely on it. Positions
-// count lines and columns from 1; a column is in characters (UTF-8 code points), not bytes. Files are named
-// as the person named them.
+// The number of a diagnostic (LS1004) is stable: tools and suppressions rely on it. Positions count lines and
+// columns from 1; a column is in characters (UTF-8 code points), not bytes. Files have the names that the
+// user gave.
 #pragma once
 
 #include <compare>
@@ -20,12 +20,12 @@ struct Position {
   auto operator<=>(const Position&) const = default;
 };
 
-// The files that were read, with their text, so that an excerpt can be printed. Index 0 is the empty name.
+// The files that were read, with their text for excerpts. Index 0 is the empty name.
 struct SourceFile {
   std::string name;
   std::string text;
-  std::string folder = ".";  // what the file names is read beneath it
-  // False: its lines are in no excerpt. Of what is no spec, a person needs the place, and no one the content.
+  std::string folder = ".";  // file names in this file are read beneath it
+  // False: excerpts do not show its lines, for files that are no spec: only the position is useful.
   bool shown = true;
 };
 struct Sources {
@@ -49,7 +49,7 @@ struct Diagnostic {
   Position at;
   std::uint32_t length = 1;  // characters to underline
   std::string message;       // what is wrong
-  std::string hint;          // what would be right; may be empty
+  std::string hint;          // what would be correct; may be empty
   std::vector<Related> related;
 };
 

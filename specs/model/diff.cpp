@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// Whether a path of the claim's row is a member that it owns.
+// Whether a path of the claim's row is a member that the claim owns.
 bool covers(const Claim& claim, Path path) {
   if (!has_leading_keys(path, claim.keys)) return false;
   if (!claim.within) return true;
@@ -17,7 +17,7 @@ bool covers(const Claim& claim, Path path) {
   return member && claim.within->contains(member->address);
 }
 
-// Claims by row, so that a large tree is walked once.
+// Claims by row, so that a large tree is traversed once.
 class Claims {
  public:
   explicit Claims(const std::vector<Claim>& claims) {
@@ -45,7 +45,7 @@ void compare_wanted(const Entry& want, Value have, const Observation& observatio
   list.push_back({want.path, have, want.value, want.origin});
 }
 
-// An entry that stands for several components has a list where their versions differ: each must meet it.
+// An entry for several components is a list if their versions differ: each must meet the constraint.
 bool versions_meet(Value have, Value constraint) {
   if (have.kind() == Value::Kind::text) return version_meets(have.as_text(), constraint.as_text());
   if (have.kind() != Value::Kind::list) return false;
@@ -67,11 +67,28 @@ const Scope* first_of(const std::vector<Scope>& scopes, Path path) {
   return nullptr;
 }
 
+// Calls `visit(a's, b's)` for each path in either tree, in order; null: the tree lacks it.
+template <class Visit>
+void side_by_side(const Tree& a, const Tree& b, const Visit& visit) {
+  const std::span<const Entry> left = a.entries();
+  const std::span<const Entry> right = b.entries();
+  std::size_t l = 0;
+  std::size_t r = 0;
+  while (l < left.size() || r < right.size()) {
+    const auto order = l == left.size()    ? std::strong_ordering::greater
+                       : r == right.size() ? std::strong_ordering::less
+                                           : left[l].path <=> right[r].path;
+    visit(order <= 0 ? &left[l] : nullptr, order >= 0 ? &right[r] : nullptr);
+    l += order <= 0 ? 1 : 0;
+    r += order >= 0 ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 bool satisfies(RowId row, Value want, Value have) {
   if (want == have) return true;
-  // A reference that is not resolved yet is pending, not drift.
+  // An unresolved reference is pending, not drift.
   if (want.kind() == Value::Kind::reference) return true;
   const Compare compare = schema_row(row).compare;
   if (compare == Compare::within) return is_within(have, want);
@@ -80,7 +97,7 @@ bool satisfies(RowId row, Value want, Value have) {
   if (want.kind() != Value::Kind::integer || have.kind() != Value::Kind::integer) return false;
   if (compare != Compare::at_least && compare != Compare::quantised) return false;
   if (have.as_integer() < want.as_integer()) return false;
-  // Two numbers of different sign can be further apart than a signed one holds.
+  // The distance of two numbers of different sign can exceed a signed integer.
   const auto above =
       static_cast<std::uint64_t>(have.as_integer()) - static_cast<std::uint64_t>(want.as_integer());
   return compare == Compare::at_least || above < static_cast<std::uint64_t>(kQuantum);
@@ -119,25 +136,25 @@ const Incapable* incapable_of(const std::vector<Incapable>& incapable, Path path
 Difference diff(const Intent& intent, const Observation& observation) {
   Difference out;
   const Claims claims(intent.claims);
-  const std::span<const Entry> want = intent.want.entries();
-  const std::span<const Entry> have = observation.have.entries();
-  std::size_t w = 0;
-  std::size_t h = 0;
-  while (w < want.size() || h < have.size()) {
-    const auto order = w == want.size()   ? std::strong_ordering::greater
-                       : h == have.size() ? std::strong_ordering::less
-                                          : want[w].path <=> have[h].path;
-    if (order == 0) {
-      compare_wanted(want[w++], have[h++].value, observation, out);
-    } else if (order < 0) {
-      compare_wanted(want[w++], Value{}, observation, out);
-    } else {
-      const Entry& extra = have[h++];
-      const Claim* const claim = claims.of(extra.path);
-      if (claim != nullptr && !is_unread(observation.unread, extra.path))
-        out.changes.push_back({extra.path, extra.value, Value{}, claim->origin});
-    }
-  }
+  side_by_side(intent.want, observation.have, [&](const Entry* want, const Entry* have) {
+    if (want != nullptr)
+      return compare_wanted(*want, have == nullptr ? Value{} : have->value, observation, out);
+    const Entry& extra = *have;
+    const Claim* const claim = claims.of(extra.path);
+    if (claim != nullptr && !is_unread(observation.unread, extra.path))
+      out.changes.push_back({extra.path, extra.value, Value{}, claim->origin});
+  });
+  return out;
+}
+
+ChangeSet changes_between(const Tree& was, const Tree& want) {
+  ChangeSet out;
+  side_by_side(was, want, [&out](const Entry* before, const Entry* after) {
+    if (after == nullptr)
+      out.push_back({before->path, before->value, Value{}, before->origin});
+    else if (before == nullptr || before->value != after->value)
+      out.push_back({after->path, before == nullptr ? Value{} : before->value, after->value, after->origin});
+  });
   return out;
 }
 

@@ -1,8 +1,8 @@
-// IdTable: from what is interned to its id: many threads look up at once, each new thing gets one id.
+// IdTable: maps interned things to ids: many threads look up at once, each new thing gets one id.
 //
-// Promises: equal things (same hash, `same` says so) get equal ids. Split by hash into shards with a lock
-// each, open addressing inside, so that threads seldom meet and a lookup is one or two cache lines. Holds ids
-// only; the things themselves live where the ids point to. Id 0 is never stored.
+// Promises: equal things (same hash, and `same` returns true) get equal ids. Split by hash into shards with
+// one lock each, open addressing inside, so that threads seldom contend and a lookup touches one or two cache
+// lines. Holds only ids; the things themselves are stored elsewhere. Id 0 is never stored.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace lockstep {
 
 class IdTable {
  public:
-  // `same(id)`: is that the thing sought? `make()`: gives a new thing its id (not 0).
+  // `same(id)`: whether that is the requested thing. `make()`: returns the id (not 0) of a new thing.
   template <class Same, class Make>
   std::uint32_t find_or_add(std::uint64_t hash, const Same& same, const Make& make) {
     Shard& shard = shards_[hash % kShards];
@@ -38,7 +38,7 @@ class IdTable {
     std::uint32_t id = 0;
     std::uint32_t mark = 0;  // the upper half of the hash
   };
-  struct alignas(64) Shard {  // a cache line each, so that locks don't share one
+  struct alignas(64) Shard {  // one cache line each, so that locks don't share one
     std::mutex mutex;
     std::size_t count = 0;
     std::vector<Slot> slots;

@@ -1,5 +1,5 @@
-// Intent: what one device should be, each entry with its origin; Observation: what it is, what could not be
-// read, and what the device can't carry.
+// Intent: the desired state of one device, each entry with its origin; Observation: its actual state, what
+// could not be read, and what the device does not support.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@
 
 namespace lockstep {
 
-// What the specs allow to happen without a person's word (spec-language.md, `mode`).
+// Which changes the specs allow without approval (spec-language.md, `mode`).
 enum class Conduct : std::uint8_t { observe, converge, suspended };
 
-// Where a wanted value comes from: the spec field that says it (or the object, when a rule derived it), and
-// the rule; and how the object that says it is kept.
+// Where a desired value comes from: the spec field that sets it (or the object, if a rule derived it), the
+// rule, and how that object is managed.
 struct Origin {
   Position at;
   std::string object;  // "Fabric/backend"
   std::string rule;    // "mtu": the spec field or the name of the derivation, as `explain` shows it
   Conduct conduct = Conduct::observe;
-  bool apply_allowed = true;       // false: the object itself says observe or suspend
+  bool apply_allowed = true;       // false: the object itself sets observe or suspend
   bool restore_on_delete = false;  // onDelete: restore
 };
 
@@ -40,10 +40,10 @@ struct Origins {
   const Origin& operator[](OriginId id) const { return all[id]; }
 };
 
-// A collection owned whole: members that the intent does not name are removed. `keys` fixes the leading keys
-// (interface[*]/address[*] with keys {"rail0"}: all addresses of rail0); `within`: only members whose last
-// key is an address of that prefix. Removal only happens where the scope was fully read. What a driver
-// reports as a member is said in the schema row (routes: those with our rtproto only).
+// A collection owned as a whole: members that the intent does not contain are removed. `keys` fixes the
+// leading keys (interface[*]/address[*] with keys {"rail0"}: all addresses of rail0); `within`: only members
+// whose last key is an address of that prefix. Members are removed only if the scope was fully read. The
+// schema row defines what a driver reports as a member (routes: only those with lockstep's rtproto).
 struct Claim {
   RowId collection;
   std::vector<std::string> keys;
@@ -51,7 +51,7 @@ struct Claim {
   std::optional<IpPrefix> within{};
 };
 
-// A wanted entry that a higher priority or an override replaced; it stays visible.
+// A desired entry that a higher priority or an override replaced; it stays visible.
 struct Overruled {
   Path path;
   Value want;
@@ -59,8 +59,8 @@ struct Overruled {
   OriginId by = 0;
 };
 
-// Foreign state that specs allow (Fabric.allow): a member of a set, in the words in which it is read. Until
-// its day has passed it is among the wanted ones.
+// Foreign state that specs allow (Fabric.allow): a member of a set, exactly as it is observed. It counts as
+// desired until its end date has passed.
 struct Allowed {
   Path path;
   std::string what;
@@ -69,17 +69,17 @@ struct Allowed {
   bool ended = false;
 };
 
-// `conduct` and `apply_allowed` are those of the most careful object that says anything of the device; each
-// entry's own are in its Origin.
+// `conduct` and `apply_allowed` are the strictest of all objects that set anything on the device; those of
+// each entry are in its Origin.
 struct Intent {
   std::string device;
   Tree want;
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
-  std::shared_ptr<const std::vector<Allowed>> allowed{};  // shared by devices that are alike; null: none
+  std::shared_ptr<const std::vector<Allowed>> allowed{};  // shared by devices of one class; null: none
   Conduct conduct = Conduct::observe;
   bool apply_allowed =
-      true;  // false: the object itself says observe or suspend, so a person's apply skips it too
+      true;  // false: the object itself sets observe or suspend, so `lockstep apply` skips it too
 };
 
 // A scope that could not be read: all entries of `row` whose leading keys are `keys` (empty: the whole row).
@@ -89,14 +89,14 @@ struct Unread {
   Error why;
 };
 
-// A row that the driver knows but this device (or this port: keys) can't carry, found out by asking the
-// device.
+// A row that the driver knows but this device (or the port in `keys`) does not support, found out by querying
+// the device.
 struct Incapable {
   RowId row;
   std::vector<std::string> keys;  // leading keys; empty: the whole device
   std::string reason;             // "veth: dcbnl PFC get: Operation not supported"
-  // The device could, and a person has to see to it (a package, a port that is not there): where wanted and
-  // found differ, that is a difference.
+  // The device could support it after a manual action (installing a package, adding a port): a mismatch
+  // counts as a difference.
   bool by_hand = false;
 };
 
@@ -110,7 +110,7 @@ struct Observation {
   std::vector<Unread> unread;
   std::vector<Incapable> incapable;
   std::vector<std::string> notes;
-  std::string armed{};  // the transaction that the device undoes unless it is settled; empty: none
+  std::string armed{};  // the transaction that the device rolls back unless it is settled; empty: none
 };
 
 }  // namespace lockstep

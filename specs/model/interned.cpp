@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// Constant-initialised, so that reading asks for no guard and works before and after main().
+// Constant-initialised, so that reading needs no guard and works before and after main().
 constinit AppendOnly<std::string_view> texts;
 
 class TextPool {
@@ -52,7 +52,7 @@ class TextPool {
 
   static constexpr std::size_t kBlock = 1U << 16;
   IdTable ids_;
-  std::mutex mutex_;  // of `texts` and the blocks
+  std::mutex mutex_;  // protects `texts` and the blocks
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;
   std::size_t left_ = 0;

@@ -1,8 +1,8 @@
-// Interned texts: equal text has equal id, for the life of the program, in every thread.
+// Interned texts: equal text has an equal id, for the life of the program, in every thread.
 //
-// Promises: text(id) never moves and needs no lock; ids differ between runs and order nothing. The pool only
-// grows, so it is for names, keys and configuration values, which are bounded by the cluster; counters and
-// other values that never repeat must not be put in it.
+// Promises: text(id) never moves and needs no lock; ids differ between runs and imply no order. The pool only
+// grows, so it is for names, keys and configuration values, which are bounded by the cluster; never put
+// counters or other values that do not repeat into it.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct IpAddress {
   static IpAddress v4(std::uint32_t bits) { return {false, 0, bits}; }
   std::string text() const;
   unsigned width() const { return v6 ? 128 : 32; }
-  // The address `by` further on; nullopt past the end of the address space.
+  // The address plus `by`; nullopt past the end of the address space.
   std::optional<IpAddress> plus(std::uint64_t by) const;
 };
 
@@ -40,13 +40,13 @@ struct IpPrefix {
   bool contains(const IpAddress& one) const;
   bool contains(const IpPrefix& other) const;
   bool overlaps(const IpPrefix& other) const;
-  // How many addresses there are, capped at 2^64 - 1.
+  // The number of addresses, capped at 2^64 - 1.
   std::uint64_t size() const;
   // Address number n of the network (0 is the network address); nullopt past its end.
   std::optional<IpAddress> nth_address(std::uint64_t n) const;
   // Subnet number n of `sub_length` bits inside this network; nullopt past its end or if sub_length < length.
   std::optional<IpPrefix> nth_subnet(std::uint8_t sub_length, std::uint64_t n) const;
-  // How many subnets of `sub_length` bits fit, capped at 2^64 - 1; 0 if sub_length < length.
+  // The number of subnets of `sub_length` bits that fit, capped at 2^64 - 1; 0 if sub_length < length.
   std::uint64_t subnets(std::uint8_t sub_length) const;
 };
 

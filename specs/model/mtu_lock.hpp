@@ -1,4 +1,4 @@
-// What the routes of route-mtu[*] are locked to, in words of ip-route(8): "mtu lock 1500".
+// The MTU lock of the routes of route-mtu[*], in the syntax of ip-route(8): "mtu lock 1500".
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace lockstep {
 
 Value mtu_lock(std::uint32_t bytes);
 
-// None: not all of the routes are locked to one MTU, or none is.
+// None: the routes are not all locked to one MTU.
 std::optional<std::uint32_t> mtu_locked_to(Value value);
 
-// What packets can't exceed by it; kUnlimited where that is none.
+// The packet size limit that the lock sets; kUnlimited if there is none.
 inline constexpr std::int64_t kUnlimited = 0xFFFF'FFFF;
 inline std::int64_t mtu_limit(Value value) { return mtu_locked_to(value).value_or(kUnlimited); }
 

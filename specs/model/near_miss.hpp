@@ -1,7 +1,7 @@
-// nearest(): the candidate that a person most likely meant, for "did you mean".
+// nearest(): the candidate that the user most likely meant, for "did you mean".
 //
 // Optimal string alignment distance (insert, delete, substitute, swap of neighbours), at most 2 edits and
-// fewer than half the word's length; empty when nothing is that near. Ties go to the earlier candidate.
+// fewer than half the text's length; empty if no candidate is that near. Ties go to the earlier candidate.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 constexpr RowId kNoRow = 0xFFFF;
-// As long as nearly all paths are: one allocation a text.
+// Longer than nearly all paths: one allocation per text.
 constexpr std::size_t kTextTypical = 63;
 
 struct Interned {
@@ -24,8 +24,8 @@ struct Interned {
 };
 
 std::uint64_t hash_of(const Interned& entry) {
-  // The words one after another through the finaliser of splitmix64 (Steele, Lea, Flood 2014), whose upper
-  // and lower halves are both good.
+  // Mixes the words with the finaliser of splitmix64 (Steele, Lea, Flood 2014), whose upper and lower halves
+  // are both well distributed.
   std::uint64_t hash = entry.row;
   for (const TextId key : entry.keys) {
     hash = (hash ^ key) + 0x9E3779B97F4A7C15ULL;
@@ -36,7 +36,7 @@ std::uint64_t hash_of(const Interned& entry) {
   return hash;
 }
 
-// Constant-initialised, so that reading asks for no guard. Element 0 is the path without a row.
+// Constant-initialised, so that reading needs no guard. Element 0 is the path without a row.
 constinit AppendOnly<Interned> entries;
 
 class PathPool {
@@ -54,7 +54,7 @@ class PathPool {
 
  private:
   IdTable ids_;
-  std::mutex mutex_;  // of `entries`
+  std::mutex mutex_;  // protects `entries`
 };
 
 PathPool& pool() {
@@ -75,7 +75,7 @@ bool split(std::string_view text, std::string& pattern, std::array<TextId, Path:
     if (text[i] == ']') return false;
     pattern += text[i];
     if (text[i++] != '[') continue;
-    int depth = 1;  // a key may hold brackets of its own, when they match
+    int depth = 1;  // a key may contain matching brackets
     const std::size_t start = i;
     while (i < text.size() && depth > 0) {
       if (text[i] == '[') ++depth;

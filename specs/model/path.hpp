@@ -1,8 +1,7 @@
-// Path: which entry. A schema row and its keys, written `interface[rail0]/mtu`.
+// Path: identifies an entry by its schema row and keys, written `interface[rail0]/mtu`.
 //
-// Promises: a path is a 32-bit id; equal paths have equal ids. Order is by row,
-// then by key text (digit runs compare as numbers: rail2 before rail10), the same in every run. Refuses texts
-// that match no row.
+// Promises: a path is a 32-bit id; equal paths have equal ids. Order is by row, then by key text (digit runs
+// compare as numbers: rail2 before rail10), the same in every run. Refuses texts that match no row.
 #pragma once
 
 #include <compare>
@@ -17,7 +16,7 @@
 
 namespace lockstep {
 
-// Compares texts with runs of digits as numbers: rail2 before rail10. Texts that differ in zero padding only
+// Compares texts with runs of digits as numbers: rail2 before rail10. Texts that differ only in zero padding
 // are in plain order.
 std::strong_ordering compare_natural(std::string_view a, std::string_view b);
 
@@ -28,7 +27,7 @@ class Path {
   Path() = default;  // no entry: compares equal only to itself; has no row
   Path(RowId row, std::initializer_list<std::string_view> keys);
 
-  // Error::what says what was expected ("no entry is called interface[*]/mtuu; did you mean
+  // Error::what states what was expected ("no entry is called interface[*]/mtuu; did you mean
   // interface[*]/mtu?").
   static Result<Path> parse(std::string_view text);
 

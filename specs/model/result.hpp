@@ -1,8 +1,8 @@
 // Result<T>: a value or an Error, the only way a function of lockstep reports an expected failure.
 //
 // Promises: nodiscard on the type, so a dropped result is a compile error; no dependency; readable by
-// clang-tidy 14 and 16. Refuses: exceptions for anything that input, a device or the kernel can cause;
-// those are kept for bugs. An ErrorKind exists only if some caller reacts to it differently.
+// clang-tidy 14 and 16. No exceptions for anything that input, a device or the kernel can cause; those are
+// reserved for bugs. An ErrorKind exists only if some caller handles it differently.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace lockstep {
 
 enum class ErrorKind : std::uint8_t {
   transient,        // may pass by itself: back off and try again
-  unknown_outcome,  // it may have happened: observe before anything else
-  conflict,         // the ground moved (revision, lock): plan again
-  refused,          // the device or kernel said no: stop and report
-  unsupported,      // the target lacks it: not applied, not drift
+  unknown_outcome,  // outcome unknown: observe before anything else
+  conflict,         // stale (revision, lock): plan again
+  refused,          // the device or kernel refused: stop and report
+  unsupported,      // not supported on the target: not applied, not drift
   denied,           // permission or credentials
   invalid_spec,     // the input is wrong
   cancelled,        // asked to stop
@@ -72,7 +72,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> held_;
 };
 
-// The value of a call that succeeds with nothing to say.
+// The value of a successful call that returns nothing else.
 struct Done {};
 
 }  // namespace lockstep
@@ -84,7 +84,7 @@ struct Done {};
   auto LOCKSTEP_JOIN(result_, __LINE__) = (expr);                                                    \
   if (!LOCKSTEP_JOIN(result_, __LINE__)) return std::move(LOCKSTEP_JOIN(result_, __LINE__).error()); \
   decl = *std::move(LOCKSTEP_JOIN(result_, __LINE__))
-// TRY_DONE(call()): the same for a call whose value is not wanted.
+// TRY_DONE(call()): the same for a call whose value is not used.
 #define TRY_DONE(expr)                                       \
   do {                                                       \
     auto result_done = (expr);                               \

@@ -1,8 +1,7 @@
 // Tree: the sorted entries of one device, sixteen bytes each.
 //
 // An entry's origin indexes Origins (0: none, as in observations). Built with TreeBuilder, which sorts once
-// and reports entries that were given twice with different values; immutable afterwards but for set() and
-// erase().
+// and reports duplicate entries with different values; immutable afterwards except for set() and erase().
 #pragma once
 
 #include <cstdint>
@@ -35,13 +34,13 @@ class Tree {
   // The entries of one row, all keys.
   std::span<const Entry> of_row(RowId row) const;
 
-  // `entries` must be in path order without doubles: for a caller that makes them so. Nothing is compared.
+  // `entries` must be in path order without duplicates. Nothing is checked.
   static Tree from_sorted(std::vector<Entry> entries);
 
   void set(Path path, Value value, OriginId origin = 0);
   void erase(Path path);
 
-  // One line an entry, "path = value", in order: for golden cases and people.
+  // One line per entry, "path = value", in order: for golden cases and people.
   std::string to_string() const;
 
  private:
@@ -59,7 +58,7 @@ class TreeBuilder {
  public:
   void add(Path path, Value value, OriginId origin = 0) { entries_.push_back({path, origin, value}); }
   void reserve(std::size_t count) { entries_.reserve(count); }
-  // Sorts. Of equal paths the first given stays; those with another value are returned as clashes.
+  // Sorts. Of equal paths the first one added is kept; those with another value are returned as clashes.
   Tree build(std::vector<Clash>* clashes = nullptr);
 
  private:

@@ -1,9 +1,9 @@
-// Value: what one entry holds, in eight bytes.
+// Value: the value of one entry, in eight bytes.
 //
 // none (absent), present, bool, integer (64 bits, signed), text, list of texts, secret reference, reference
-// to another device's entry. Equality is one compare, because texts, and integers of more than 60 bits, are
-// interned. Lists keep their order; rows compared as sets are built with Value::set, which sorts and removes
-// doubles. A list element holds no newline.
+// to another device's entry. Equality is one comparison, because texts, and integers of more than 60 bits,
+// are interned. Lists keep their order; rows compared as sets are built with Value::set, which sorts and
+// removes duplicates. A list element contains no newline.
 #pragma once
 
 #include <concepts>
@@ -22,8 +22,8 @@ class Value {
   constexpr Value() = default;
   static Value present() { return Value(Kind::present, 0); }
   static Value boolean(bool value) { return Value(Kind::boolean, value ? 1 : 0); }
-  // Exact. An unsigned number that no signed one of 64 bits holds is the text of its digits: it is shown as
-  // it is, and differs from every integer.
+  // Exact. An unsigned number that does not fit a signed 64-bit integer becomes the text of its digits: it is
+  // shown unchanged, and differs from every integer.
   template <std::integral Number>
   requires(!std::same_as<Number, bool>) static Value integer(Number number) {
     if (!std::in_range<std::int64_t>(number)) return text(std::to_string(number));
@@ -48,7 +48,7 @@ class Value {
   }
   std::string_view as_text() const;  // text, secret, reference, and a list's elements joined by newlines
   std::vector<std::string_view> as_list() const;  // a list's elements
-  // For people and for JSON-free places: "1500", "true", "present", "a, b", "(none)", "(secret file:x)".
+  // For people and for places without JSON: "1500", "true", "present", "a, b", "(none)", "(secret file:x)".
   std::string to_string() const;
 
   bool operator==(const Value&) const = default;
@@ -59,7 +59,7 @@ class Value {
   static Value wide_integer(std::int64_t value);
   std::int64_t as_wide_integer() const;
 
-  // Three bits of kind; one that says whether an integer's payload is its interned text; 60 of payload.
+  // Three bits of kind; one that is set if an integer's payload is its interned text; 60 of payload.
   static constexpr std::uint64_t kWide = 0x8;
   static constexpr std::int64_t kInPlaceEnd = std::int64_t{1} << 59;
   std::uint64_t bits_ = 0;

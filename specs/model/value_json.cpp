@@ -14,8 +14,8 @@ using Json = nlohmann::json;
 
 Error wrong(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
-// A device may answer with any bytes, and an undo has to write them again: what JSON can't hold as text is an
-// object with its bytes in hexadecimal.
+// A device may return any bytes, and a rollback must write them again: text that JSON can't represent becomes
+// an object with its bytes in hexadecimal.
 Json json_of(std::string_view text) {
   if (!find_invalid_utf8(text)) return std::string(text);
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -69,7 +69,7 @@ Result<Value> value_from_json(RowId row, const Json& json) {
     if (schema_row(row).type == EntryType::present && json.get<bool>()) return Value::present();
     return Value::boolean(json.get<bool>());
   }
-  // nlohmann: what has a sign fits, what has none may be of 64 bits.
+  // nlohmann: signed numbers fit, unsigned ones may need 64 bits.
   if (json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>()))
     return wrong(json.dump() + " is more than a number may be");
   if (json.is_number_integer()) return Value::integer(json.get<std::int64_t>());

@@ -25,7 +25,7 @@ struct VersionParts {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Among what is no digit: '~' before the end, the end before letters, letters before all others.
+// Order of non-digits: '~' before the end, the end before letters, letters before all others.
 int rank_at(std::string_view text, std::size_t at) {
   if (at == text.size() || is_digit(text[at])) return 0;
   if (text[at] == '~') return -1;
@@ -42,7 +42,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// By turns: what is no digit, character by character; then a run of digits, as a number.
+// Alternates between non-digits, character by character, and a run of digits, as a number.
 int compare_parts(std::string_view a, std::string_view b) {
   while (!a.empty() || !b.empty()) {
     std::size_t at = 0;
@@ -64,7 +64,7 @@ int compare_parts(std::string_view a, std::string_view b) {
 
 struct Operator {
   std::string_view text;
-  bool below, equal, above;  // which orders of the version to the wanted one it admits
+  bool below, equal, above;  // accepted orderings of the version relative to the constraint
 };
 constexpr Operator kOperators[] = {{"==", false, true, false},
                                    {">=", false, true, true},

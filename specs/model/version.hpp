@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Below, at or above zero, as the first is older than, equal to or newer than the second.
+// Below, at or above zero if the first is older than, equal to or newer than the second.
 int compare_versions(std::string_view a, std::string_view b);
 
 // meets("44.0-2", ">=44").

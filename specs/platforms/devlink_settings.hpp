@@ -1,8 +1,8 @@
-// Settings of NICs' firmware that the kernel has as well, as permanent parameters of devlink.
+// Settings of NIC firmware that the kernel exposes as permanent devlink parameters.
 //
 // Source: torvalds/linux@011d133b drivers/net/ethernet/mellanox/mlx5/core/lib/nv_param.c, from Linux 6.18 on.
-// Of one table, so that what specs are told, what a driver sets and what a host policy allows are the same.
-// No library is needed for it: drivers/linux has none of specs but the model.
+// One table keeps spec diagnostics, the drivers and host policies consistent. Header-only, because
+// drivers/linux links no spec library but the model.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace lockstep {
 struct DevlinkSetting {
   std::string_view name;  // the vendor's
   std::string_view parameter;
-  bool is_word = false;  // one of words: in capitals in the firmware's, in small letters in devlink
+  bool is_word = false;  // one of a set of words: upper case in the firmware, lower case in devlink
 };
 inline constexpr DevlinkSetting kDevlinkSettings[] = {{"CQE_COMPRESSION", "cqe_compress_type", true},
                                                       {"NUM_OF_VFS", "total_vfs"},
                                                       {"SRIOV_EN", "enable_sriov"}};
 
-// Null: devlink has none of that name.
+// Null: devlink has no parameter for that setting.
 constexpr const DevlinkSetting* find_devlink_setting(std::string_view name) {
   for (const DevlinkSetting& one : kDevlinkSettings)
     if (one.name == name) return &one;

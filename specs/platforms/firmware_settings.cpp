@@ -31,7 +31,7 @@ constexpr FirmwareSetting kThor[] = {
 };
 
 struct Vendor {
-  std::string_view prefix;  // of its platforms' names
+  std::string_view prefix;  // prefix of its platforms' names
   std::string_view tool;
   std::span<const FirmwareSetting> settings;
 };

@@ -56,7 +56,7 @@ constexpr NativeName kNames[] = {
      "SONiC sonic-hash.yang"},
 };
 
-// "Ethernet0" of "BUFFER_PG|Ethernet0|3-4"; empty where the entry is for all ports (`global`, `GLOBAL`).
+// "Ethernet0" of "BUFFER_PG|Ethernet0|3-4"; empty if the entry applies to all ports (`global`, `GLOBAL`).
 std::string_view port_of(std::string_view name) {
   const std::size_t bar = name.find('|');
   if (bar == name.npos) return {};

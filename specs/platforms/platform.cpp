@@ -27,10 +27,13 @@ constexpr FigureKey kFigures[] = {
     {"receiveBufferBytes", &Platform::receive_buffer_bytes, "B", "receive buffer of a NIC's port"},
     {"trafficClasses", &Platform::traffic_classes, "", "traffic classes of a port"},
     {"losslessClasses", &Platform::lossless_classes, "", "lossless classes of a port"},
+    {"capacityGbps", &Platform::capacity_gbps, "Gbit/s", "speeds of all ports together"},
+    {"lanes", &Platform::lanes, "", "SerDes for ports: each port needs at least one"},
     {"rdmaPortsMax", &Platform::rdma_ports_max, "", "ports of one adapter beyond which it has no RDMA"},
     {"mtuMin", &Platform::mtu_min, "B", "smallest IP MTU"},
     {"mtuMax", &Platform::mtu_max, "B", "largest IP MTU"},
     {"watchdogMinMs", &Platform::watchdog_min_ms, "ms", "shortest time of its PFC watchdog"},
+    {"watchdogDetectionMaxMs", &Platform::watchdog_detection_max_ms, "ms", "longest detectionTime of it"},
 };
 
 constexpr FactKey kFacts[] = {
@@ -55,7 +58,12 @@ constexpr std::string_view kTopKeys[] = {
     "headroom", "ecnDefaults", "facts", "hashFields", "adaptiveRoutingSetting", "needsReset",
     "notes"};
 
-// Reads one file, up to the first thing that is wrong.
+// "spectrum-9.yaml:3:12: "
+std::string place_text(std::string_view file, Position at) {
+  return std::string(file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": ";
+}
+
+// Reads one file, up to the first error.
 class PlatformFile {
  public:
   PlatformFile(std::string_view file, const Node& root) : file_(file), root_(root) {}
@@ -80,13 +88,12 @@ class PlatformFile {
     TRY_DONE(prose());
     return std::move(out_);
   }
-  std::uint32_t line() const { return line_; }
+  Position at() const { return at_; }
 
  private:
   Error wrong(const Node& at, std::string what) const {
-    line_ = at.at.line;
-    return {ErrorKind::invalid_spec,
-            std::string(file_) + ":" + std::to_string(at.at.line) + ": " + std::move(what)};
+    at_ = at.at;
+    return {ErrorKind::invalid_spec, place_text(file_, at.at) + std::move(what)};
   }
 
   Result<Done> only(const Node& map, std::span<const std::string_view> keys) const {
@@ -110,14 +117,14 @@ class PlatformFile {
     const char* const end = written.data() + written.size();
     const auto [stop, problem] = std::from_chars(written.data(), end, value);
     if (problem != std::errc() || stop != end || !std::isfinite(value))
-      return wrong(map, std::string(key) + " is not a number");
+      return wrong(*map.find(key), std::string(key) + " is not a number");
     return value;
   }
 
   Result<std::uint64_t> count(const Node& map, std::string_view key) const {
     TRY(const double value, number(map, key));
     constexpr double kMost = 1e15;  // exact in a double, far above any buffer
-    if (value < 0 || value > kMost) return wrong(map, std::string(key) + " is out of range");
+    if (value < 0 || value > kMost) return wrong(*map.find(key), std::string(key) + " is out of range");
     return static_cast<std::uint64_t>(value);
   }
 
@@ -127,7 +134,7 @@ class PlatformFile {
     return rate->bits_per_second;
   }
 
-  // What arithmetic takes: log2 of alpha is SONiC's dynamic_th; a cell of nothing holds nothing.
+  // Range limits of the arithmetic: log2 of alpha is SONiC's dynamic_th; a cell must not be empty.
   Result<Done> in_range(const Node& at, const FigureKey& row, double value) const {
     constexpr double kMost = 1e15;  // exact in a double, far above any buffer
     constexpr double kLeastLog2 = -8;
@@ -135,13 +142,14 @@ class PlatformFile {
     const bool is_log2 = row.unit == "log2";
     const bool is_positive =
         row.member == &Platform::cell_bytes || row.member == &Platform::shared_buffer_bytes;
+    if (is_log2 && value != std::floor(value)) return wrong(at, std::string(row.key) + " is a whole number");
     const double least = is_log2 ? kLeastLog2 : 0;
     const double most = is_log2 ? kMostLog2 : row.unit == "%" ? 100 : kMost;
     if (value >= least && value <= most && (value > 0 || !is_positive)) return Done{};
     return wrong(at, std::string(row.key) + " is out of range");
   }
 
-  // Null: it is not there.
+  // Null: the key is absent.
   Result<const Node*> list(std::string_view key) const {
     const Node* const node = root_.find(key);
     if (node != nullptr && node->shape != Node::Shape::list)
@@ -161,7 +169,7 @@ class PlatformFile {
       TRY_DONE(only(*node, kKeys));
       Figure figure;
       TRY(figure.value, number(*node, "value"));
-      TRY_DONE(in_range(*node, *row, figure.value));
+      TRY_DONE(in_range(*node->find("value"), *row, figure.value));
       TRY(figure.source, text(*node, "source"));
       if (const Node* const differs = node->find("differs"))
         for (const Node* const item : differs->items) {
@@ -256,13 +264,13 @@ class PlatformFile {
     TRY(out.kmax_bytes, count(map, "kmaxBytes"));
     TRY(const double percent, number(map, "pmaxPercent"));
     constexpr double kPartsPerPercent = 10'000;
-    constexpr std::uint32_t kStep = 1000;  // 0.1 %, as specs have it
+    constexpr std::uint32_t kStep = 1000;  // 0.1 %, as in specs
     if (percent > 0 && percent <= 100)
       out.pmax = Ratio{static_cast<std::uint32_t>(std::lround(percent * kPartsPerPercent))};
     if (out.pmax.parts_per_million == 0 || out.pmax.parts_per_million % kStep != 0)
-      return wrong(map, "pmaxPercent is above 0, 100 at most, and in steps of 0.1");
+      return wrong(*map.find("pmaxPercent"), "pmaxPercent is above 0, 100 at most, and in steps of 0.1");
     if (out.kmin_bytes == 0 || out.kmin_bytes > out.kmax_bytes)
-      return wrong(map, "kminBytes is above 0, and kmaxBytes at most");
+      return wrong(*map.find("kminBytes"), "kminBytes is above 0, and kmaxBytes at most");
     TRY(out.source, text(map, "source"));
     return out;
   }
@@ -331,7 +339,7 @@ class PlatformFile {
   std::string_view file_;
   const Node& root_;
   Platform out_;
-  mutable std::uint32_t line_ = 0;  // of what is wrong
+  mutable Position at_;  // position of an error
 };
 
 Result<std::vector<Platform>> read_all() {
@@ -351,31 +359,30 @@ Result<std::vector<Platform>> read_all() {
 std::span<const FigureKey> figure_keys() { return kFigures; }
 std::span<const FactKey> fact_keys() { return kFacts; }
 
-Result<Platform> parse_platform(std::string_view file, std::string_view text, std::uint32_t* line) {
+Result<Platform> parse_platform(std::string_view file, std::string_view text, Position* at) {
   Sources sources;
   Diagnostics diagnostics;
   Reporter reporter(sources, diagnostics);
   const std::uint32_t index = sources.add(std::string(file), std::string(text));
-  std::uint32_t wrong = 0;
-  Result<Platform> out = Error{ErrorKind::invalid_spec, std::string(file) + " is empty"};
+  Position wrong;
+  Result<Platform> out = Error{ErrorKind::invalid_spec, std::string(file) + " describes no platform"};
   std::size_t documents = 0;
   read_documents(index, reporter, [&](const Node& root) {
     if (++documents == 1) {
       PlatformFile reading(file, root);
       out = reading.read();
-      wrong = reading.line();
+      wrong = reading.at();
     } else if (out) {
-      wrong = root.at.line;
-      out = Error{ErrorKind::invalid_spec, std::string(file) + ":" + std::to_string(wrong) +
-                                               ": a second platform: each has a file of its own"};
+      wrong = root.at;
+      out = Error{ErrorKind::invalid_spec,
+                  place_text(file, wrong) + "a second platform: each has a file of its own"};
     }
   });
   if (!diagnostics.empty()) {
-    wrong = diagnostics.front().at.line;
-    out = Error{ErrorKind::invalid_spec,
-                std::string(file) + ":" + std::to_string(wrong) + ": " + diagnostics.front().message};
+    wrong = diagnostics.front().at;
+    out = Error{ErrorKind::invalid_spec, place_text(file, wrong) + diagnostics.front().message};
   }
-  if (line != nullptr) *line = wrong;
+  if (at != nullptr) *at = wrong;
   return out;
 }
 
@@ -388,19 +395,19 @@ namespace {
 
 struct OwnPlatform {
   Result<Platform> platform;
-  std::uint32_t line = 0;  // of what is wrong
+  Position at;  // position of the error
 };
 
-// Kept for good, so that what was found stays valid: few, and one for each text that there ever was.
+// Kept for the life of the program, so that references stay valid: there are few, one per distinct text.
 const OwnPlatform& own_platform(const SourceFile& file) {
   static std::mutex mutex;
   static std::map<std::string, std::map<std::string, OwnPlatform>> known;  // by name, then text
   const std::lock_guard lock(mutex);
   std::map<std::string, OwnPlatform>& of_name = known[file.name];
   if (const auto found = of_name.find(file.text); found != of_name.end()) return found->second;
-  std::uint32_t line = 0;
-  Result<Platform> platform = parse_platform(file.name, file.text, &line);
-  return of_name.emplace(file.text, OwnPlatform{std::move(platform), line}).first->second;
+  Position at;
+  Result<Platform> platform = parse_platform(file.name, file.text, &at);
+  return of_name.emplace(file.text, OwnPlatform{std::move(platform), at}).first->second;
 }
 
 Error no_platform(std::string_view name, const std::vector<const Platform*>& all) {
@@ -441,10 +448,10 @@ Diagnostics check_platforms(const Catalog& catalog) {
     const OwnPlatform& own = own_platform(catalog.sources.files[file]);
     Diagnostic wrong;
     wrong.code = "LS120";
-    wrong.at = {file, std::max(own.line, 1U), 1};
+    wrong.at = {file, std::max(own.at.line, 1U), std::max(own.at.column, 1U)};
     if (!own.platform) {
       const std::string& file_name = catalog.sources.files[file].name;
-      const std::string place = file_name + ":" + std::to_string(own.line) + ": ";
+      const std::string place = place_text(file_name, own.at);
       wrong.message = own.platform.error().what;
       if (wrong.message.starts_with(place)) wrong.message.erase(0, place.size());
       wrong.hint = "the form of such a file, and its keys: specs/platforms/README.md";

@@ -1,11 +1,12 @@
-// Platform: what a switching chip or network card can do, and the constants that proofs and calculations
-// need.
+// Platform: the capabilities of a switching chip or network card, and the constants that proofs and
+// calculations need.
 //
 // Read from specs/platforms/*.yaml, which the build embeds: nothing is installed or opened at run time; and
-// from files of the same form in a folder `platforms` beside the specs, which come first.
-// Promises: every number and fact carries its source, and the other values where sources disagree; what no
-// source says is absent (nullopt), never a default. Refuses: a file with an unknown key, or a number without
-// a source (a bug of the tree: all_platforms() then says which file and line, and a unit test fails).
+// from files of the same form in a folder `platforms` beside the specs, which take precedence.
+// Promises: every number and fact has its source, and the other values where sources disagree; without a
+// source a value is absent (nullopt), never a default. Refuses: a file with an unknown key, or a number
+// without a source (a bug of the tree: all_platforms() then reports the file and line, and a unit test
+// fails).
 #pragma once
 
 #include <array>
@@ -48,9 +49,9 @@ struct HeadroomRow {
   std::uint64_t speed = 0;  // bit/s
   std::uint32_t cable_metres = 0;
   std::uint64_t reserved_bytes = 0;    // for that class alone: SONiC's `size`
-  std::uint64_t xon_bytes = 0;         // at most this much is left when XON is sent
-  std::uint64_t xon_offset_bytes = 0;  // or this much less than when XOFF was
-  std::uint64_t xoff_bytes = 0;        // still taken in once XOFF is sent
+  std::uint64_t xon_bytes = 0;         // XON is sent when at most this much is left
+  std::uint64_t xon_offset_bytes = 0;  // or this much less than when XOFF was sent
+  std::uint64_t xoff_bytes = 0;        // still accepted after XOFF is sent
   std::string source;
 };
 struct NeedsReset {
@@ -63,14 +64,14 @@ struct PlatformNote {
   std::string source;
 };
 
-// What a platform's vendor ships or documents for a lossless class's ECN.
+// What a platform's vendor ships or documents for the ECN of a lossless class.
 struct PublishedEcn {
   std::uint64_t kmin_bytes = 0;
   std::uint64_t kmax_bytes = 0;
   Ratio pmax;
   std::string source;
 };
-// A rule that code here follows, by name.
+// A rule implemented here, by name.
 struct NamedRule {
   std::string name;
   std::string source;
@@ -89,18 +90,21 @@ struct Platform {
   std::optional<Figure> mac_phy_bytes;
   std::optional<Figure> peer_response_bytes;
   std::optional<Figure> small_packet_percent;
-  std::optional<Figure> gearbox_ns;       // that a gearbox holds a frame, one way
-  std::optional<Figure> eight_lane_gbps;  // the speed whose ports have eight lanes
+  std::optional<Figure> gearbox_ns;       // delay of a frame in a gearbox, one way
+  std::optional<Figure> eight_lane_gbps;  // the speed at which ports have eight lanes
   std::optional<Figure> shared_buffer_bytes;
-  std::optional<Figure> shared_headroom_bytes;  // of it: from which all classes take what comes after XOFF
-  std::optional<Figure> alpha_log2;             // of a lossless priority group's dynamic threshold
-  std::optional<Figure> receive_buffer_bytes;   // of one port of a NIC
+  std::optional<Figure> shared_headroom_bytes;  // part of the buffer that all classes share after XOFF
+  std::optional<Figure> alpha_log2;             // dynamic threshold of a lossless priority group
+  std::optional<Figure> receive_buffer_bytes;   // one port of a NIC
   std::optional<Figure> traffic_classes;
-  std::optional<Figure> lossless_classes;  // that one port can have
-  std::optional<Figure> rdma_ports_max;    // of one adapter
+  std::optional<Figure> lossless_classes;  // per port
+  std::optional<Figure> capacity_gbps;     // of a switch: the speeds of all ports together
+  std::optional<Figure> lanes;             // of a switch: SerDes for ports; a port needs at least one
+  std::optional<Figure> rdma_ports_max;    // per adapter
   std::optional<Figure> mtu_min;           // IP MTU, bytes
   std::optional<Figure> mtu_max;
-  std::optional<Figure> watchdog_min_ms;  // shortest time of its PFC watchdog
+  std::optional<Figure> watchdog_min_ms;            // minimum time of its PFC watchdog
+  std::optional<Figure> watchdog_detection_max_ms;  // restoration has no limit below the language's 60 s
 
   std::optional<Fact> pfc;
   std::optional<Fact> ecn;
@@ -112,17 +116,17 @@ struct Platform {
   std::optional<Fact> flowlet;
   std::optional<Fact> out_of_order;  // places packets that arrive out of order
   std::optional<Fact> rdma;
-  std::optional<Fact> own_headroom;  // a NIC's firmware sizes its receive headroom: nothing can be set
+  std::optional<Fact> own_headroom;  // a NIC's firmware sizes its receive headroom: it can't be set
 
   std::optional<PublishedEcn> ecn_defaults;
-  std::vector<PublishedEcn> other_ecn_defaults;  // of other SKUs, releases or modes
-  std::optional<NamedRule> headroom_rule;        // of a NIC's kernel driver; mlx5 is the one that is known
+  std::vector<PublishedEcn> other_ecn_defaults;  // for other SKUs, releases or modes
+  std::optional<NamedRule> headroom_rule;        // rule of a NIC's kernel driver; mlx5 is the only known one
   std::vector<PauseQuanta> pause_quanta;
   std::string pause_quanta_source;
   std::vector<HeadroomRow> headroom;
   std::vector<HashField> hash_fields;  // empty: not known
   std::string hash_fields_source;
-  std::string adaptive_routing_setting;  // of the firmware, without which out_of_order isn't; empty: none
+  std::string adaptive_routing_setting;  // firmware setting that out_of_order requires; empty: none
   std::string adaptive_routing_source;
   std::vector<NeedsReset> needs_reset;
   std::vector<PlatformNote> notes;
@@ -142,19 +146,19 @@ struct FactKey {
 std::span<const FigureKey> figure_keys();
 std::span<const FactKey> fact_keys();
 
-// A platform of that name, of the specs' own or of the tree; the error says which there are, or which was
-// meant. Valid as long as the program runs.
+// A platform of that name, from the specs or the tree; the error lists the platforms, or suggests a similar
+// name. Valid for the life of the program.
 Result<const Platform*> find_platform(const Catalog& catalog, std::string_view name);
-Result<const Platform*> find_platform(std::string_view name);  // of the tree
-// Both, by name; of two of one name the specs' own.
+Result<const Platform*> find_platform(std::string_view name);  // from the tree
+// From both, by name; the specs' own take precedence.
 std::vector<const Platform*> platforms_of(const Catalog& catalog);
-// What is wrong with the specs' own.
+// Errors in the specs' own platforms.
 Diagnostics check_platforms(const Catalog& catalog);
 
-// Those of the tree by name. An error is a bug in a file of the tree.
+// Those of the tree, by name. An error is a bug in a file of the tree.
 const Result<std::vector<Platform>>& all_platforms();
-// `line`: of what is wrong.
-Result<Platform> parse_platform(std::string_view file, std::string_view text, std::uint32_t* line = nullptr);
+// `at`: set to the position of an error.
+Result<Platform> parse_platform(std::string_view file, std::string_view text, Position* at = nullptr);
 
 // A file that the build embedded.
 struct EmbeddedText {

@@ -1,5 +1,5 @@
-// The promises of drivers/driver.hpp for a device that undoes by itself: one armed transaction, the undo that
-// it was given, settlements that can be asked for twice. And of one that doesn't: it refuses to be armed.
+// The promises of drivers/driver.hpp for a device that undoes changes by itself: one armed transaction, the
+// given undo, idempotent settlements. A device without this ability must refuse to be armed.
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/contract.hpp"
 
@@ -51,7 +51,7 @@ class Armed : public Contract {
 TEST_P(Armed, ADeviceThatDoesNotUndoByItselfRefusesToBeArmed) {
   if (undoes_itself()) return;
   const std::string before = config();
-  const auto answer = driver().apply(change(), armed("s1"), soon());
+  const auto answer = apply(change(), armed("s1"), soon());
   ASSERT_FALSE(answer);
   EXPECT_EQ(to_string(answer.error().kind), to_string(ErrorKind::unsupported));
   expect_config(before, "after a refusal");
@@ -65,7 +65,7 @@ TEST_P(Armed, ADeviceThatDoesNotUndoByItselfRefusesToBeArmed) {
   EXPECT_EQ(observed().armed, "");
 }
 
-TEST_P(Armed, WhatIsKeptStaysBeyondTheDeadMansTime) {
+TEST_P(Armed, AKeptChangeStaysBeyondTheDeadManTimeout) {
   if (!undoes_itself()) return;
   arm("s1");
   EXPECT_EQ(observed().armed, "s1");
@@ -77,7 +77,7 @@ TEST_P(Armed, WhatIsKeptStaysBeyondTheDeadMansTime) {
   EXPECT_EQ(have(), first_);
 }
 
-TEST_P(Armed, WhatIsUndoneIsAsItWas) {
+TEST_P(Armed, AnUndoneChangeRestoresThePreviousValue) {
   if (!undoes_itself()) return;
   arm("s1");
   ASSERT_TRUE(settle("s1", Settlement::undo));
@@ -87,7 +87,7 @@ TEST_P(Armed, WhatIsUndoneIsAsItWas) {
   EXPECT_EQ(have(), was_);
 }
 
-TEST_P(Armed, WhatNobodySettlesIsUndoneAndCanNotBeKeptAnyMore) {
+TEST_P(Armed, AnUnsettledChangeIsUndoneAndCannotBeKeptAfterwards) {
   if (!undoes_itself()) return;
   arm("s1");
   subject_->pass(kUndoAfter - std::chrono::seconds(1));
@@ -97,7 +97,7 @@ TEST_P(Armed, WhatNobodySettlesIsUndoneAndCanNotBeKeptAnyMore) {
   expect_conflict(settle("s1", Settlement::keep));
 }
 
-TEST_P(Armed, WhatIsExtendedIsUndoneLater) {
+TEST_P(Armed, AnExtendedTransactionIsUndoneLater) {
   if (!undoes_itself()) return;
   arm("s1");
   subject_->pass(kUndoAfter - std::chrono::seconds(1));
@@ -108,11 +108,11 @@ TEST_P(Armed, WhatIsExtendedIsUndoneLater) {
   EXPECT_EQ(have(), was_);
 }
 
-TEST_P(Armed, AnotherTransactionIsAConflictAndASecondTryIsNot) {
+TEST_P(Armed, AnotherTransactionIsAConflictAndARetryIsNot) {
   if (!undoes_itself()) return;
   arm("s1");
   for (const Guard& other : {armed("s2"), Guard{}}) {
-    const auto refused = driver().apply(reverse(), other, soon());
+    const auto refused = apply(reverse(), other, soon());
     ASSERT_FALSE(refused);
     EXPECT_EQ(to_string(refused.error().kind), to_string(ErrorKind::conflict)) << refused.error().text();
     EXPECT_EQ(have(), first_);
@@ -125,10 +125,10 @@ TEST_P(Armed, AnotherTransactionIsAConflictAndASecondTryIsNot) {
   EXPECT_EQ(have(), was_);
 }
 
-TEST_P(Armed, AnUndoLeavesWhatAnotherHandMadeOfIt) {
+TEST_P(Armed, AnUndoKeepsValuesThatChangedMeanwhile) {
   if (!undoes_itself()) return;
   Guard guard = armed("s1");
-  for (Change& one : guard.undo) one.was = was_;  // not what the apply makes
+  for (Change& one : guard.undo) one.was = was_;  // not the value that the apply sets
   done(change(), guard);
   ASSERT_TRUE(settle("s1", Settlement::undo));
   EXPECT_EQ(have(), first_);

@@ -1,5 +1,5 @@
-// The promises of drivers/driver.hpp for how calls end: by a deadline, a stop, a lost reply, an older leader,
-// a moved revision, a dead-man; and for the optional parts of a driver: its watch and its remedies.
+// The promises of drivers/driver.hpp for the end of calls: by a deadline, a stop, a lost reply, an older
+// leader, a stale revision; and for the optional parts of a driver: its watch and its remedies.
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -30,7 +30,7 @@ bool is_readable(int descriptor, milliseconds wait) {
   return ::poll(&one, 1, static_cast<int>(wait.count())) == 1;
 }
 
-// A call that is asked to stop from another thread, as the executor does it: by its token and its descriptor.
+// A call that another thread stops, as the executor does: by its token and its descriptor.
 class StoppedLater {
  public:
   explicit StoppedLater(microseconds after)
@@ -74,7 +74,7 @@ class Calls : public Contract {
   ChangeSet change() { return {{entry_, have(), first_, 0}}; }
   bool removable() const { return !subject_->never_unset.contains(pattern_of(entry_)); }
 
-  // What an answer says of the entry must be so; of an unknown outcome it says nothing.
+  // What an answer reports about the entry must be true; an unknown outcome reports nothing.
   void expect_true(const Result<Receipt>& answer, Value was) {
     std::optional<Error> error;
     if (!answer)
@@ -89,10 +89,11 @@ class Calls : public Contract {
   }
 
   void put_back(Value was) {
+    settle_rest();
     if (const Value now = have(); now != was) done({{entry_, now, was, 0}});
   }
 
-  // Every entry is as it is, or said to be unread.
+  // Every entry has its actual value or is reported as unread.
   void expect_whole_or_told(const Result<Observation>& seen, const Observation& truth) {
     if (!seen) return;
     for (const Entry& entry : truth.have.entries())
@@ -105,36 +106,36 @@ class Calls : public Contract {
   Value first_;
 };
 
-// From before a call begins until long after it is over.
+// From before a call begins until long after its end.
 constexpr microseconds kMoments[] = {microseconds(0),    microseconds(20),    microseconds(50),
                                      microseconds(100),  microseconds(200),   microseconds(400),
                                      microseconds(800),  microseconds(1500),  microseconds(3000),
                                      microseconds(6000), microseconds(12000), microseconds(25000)};
 
-TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnApplyTellsTheTruth) {
+TEST_P(Calls, AnApplyReportsTheTruthWheneverItsDeadlinePasses) {
   const Value was = have();
   for (const microseconds moment : kMoments) {
     SCOPED_TRACE(moment.count());
     Call call;
     call.deadline = std::chrono::steady_clock::now() + moment;
-    expect_true(driver().apply({{entry_, was, first_, 0}}, guard("t"), call), was);
+    expect_true(apply({{entry_, was, first_, 0}}, guard("t"), call), was);
     if (!removable()) return;
     put_back(was);
   }
 }
 
-TEST_P(Calls, AtWhateverMomentItIsStoppedAnApplyTellsTheTruth) {
+TEST_P(Calls, AnApplyReportsTheTruthWheneverItIsStopped) {
   const Value was = have();
   for (const microseconds moment : kMoments) {
     SCOPED_TRACE(moment.count());
     StoppedLater later(moment);
-    expect_true(driver().apply({{entry_, was, first_, 0}}, guard("t"), later.call), was);
+    expect_true(apply({{entry_, was, first_, 0}}, guard("t"), later.call), was);
     if (!removable()) return;
     put_back(was);
   }
 }
 
-TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnObservationIsWholeOrToldOrNone) {
+TEST_P(Calls, AnObservationIsCompleteOrReportsGapsWheneverItsDeadlinePasses) {
   done(change());
   const Observation truth = observed();
   for (const microseconds moment : kMoments) {
@@ -147,14 +148,14 @@ TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnObservationIsWholeOrToldOrNone) {
   }
 }
 
-TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
+TEST_P(Calls, ACallStoppedBeforeItsStartIsCancelledAndChangesNothing) {
   const std::string before = config();
   StoppedLater later{std::chrono::seconds(1)};
   later.stop();
   const auto seen = driver().observe(whole(), "", later.call);
   ASSERT_FALSE(seen);
   EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
-  const auto answer = driver().apply(change(), guard("t"), later.call);
+  const auto answer = apply(change(), guard("t"), later.call);
   if (answer)
     for (const Receipt::Outcome& one : answer->outcomes) {
       ASSERT_TRUE(one.error);
@@ -165,14 +166,14 @@ TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
   expect_config(before, "after a stop");
 }
 
-TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
+TEST_P(Calls, ADeviceThatHangsBlocksNoCallBeyondItsDeadlineOrStop) {
   const Observation truth = observed();
   const Value was = have();
   if (!subject_->hang(true)) LOCKSTEP_NOT_TESTED(GetParam() + " always answers");
   Call call;
   call.deadline = std::chrono::steady_clock::now() + milliseconds(300);
   expect_whole_or_told(driver().observe(whole(), "", call), truth);
-  // Its own deadline is a minute away: to end before that is all that a stop can do here.
+  // Its deadline is a minute away: only the stop can end it earlier.
   StoppedLater observation(milliseconds(50));
   const auto seen = driver().observe(whole(), "", observation.call);
   EXPECT_LT(std::chrono::steady_clock::now(), observation.call.deadline);
@@ -180,58 +181,58 @@ TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
     EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
   }
   StoppedLater write(milliseconds(50));
-  const auto answer = driver().apply({{entry_, {}, first_, 0}}, guard("t"), write.call);
+  const auto answer = apply({{entry_, {}, first_, 0}}, guard("t"), write.call);
   EXPECT_LT(std::chrono::steady_clock::now(), write.call.deadline);
   EXPECT_FALSE(answer && !answer->outcomes.front().error) << "believed done";
   subject_->hang(false);
-  expect_true(answer, was);  // what was not done is not done later
+  expect_true(answer, was);  // a change that was not done is not done later
 }
 
 TEST_P(Calls, AnOlderLeaderIsDenied) {
   const std::string before = config();
-  ASSERT_TRUE(driver().apply({}, guard("t1", 7), soon()));
-  const auto older = driver().apply(change(), guard("t2", 6), soon());
+  ASSERT_TRUE(apply({}, guard("t1", 7), soon()));
+  const auto older = apply(change(), guard("t2", 6), soon());
   ASSERT_FALSE(older);
   EXPECT_EQ(kind_of(older.error()), to_string(ErrorKind::denied));
   expect_config(before, "after an older leader");
   done(change(), guard("", 7));
 }
 
-TEST_P(Calls, ARevisionThatMovedIsAConflict) {
+TEST_P(Calls, AStaleRevisionIsAConflict) {
   const std::string known = observed().revision;
   if (known.empty()) LOCKSTEP_NOT_TESTED(GetParam() + " has no revisions");
-  const auto never = driver().apply(change(), guard("t1", 0, "nobody-was-here"), soon());
+  const auto never = apply(change(), guard("t1", 0, "nobody-was-here"), soon());
   ASSERT_FALSE(never);
   EXPECT_EQ(kind_of(never.error()), to_string(ErrorKind::conflict));
   subject_->touch();
   const std::string before = config();
-  const auto moved = driver().apply(change(), guard("t2", 0, known), soon());
+  const auto moved = apply(change(), guard("t2", 0, known), soon());
   ASSERT_FALSE(moved);
   EXPECT_EQ(kind_of(moved.error()), to_string(ErrorKind::conflict));
   expect_config(before, "after conflicts");
   done(change(), guard("", 0, observed().revision));
 }
 
-// A step observes what it writes, and nothing else.
-TEST_P(Calls, ARevisionOfOneRowHoldsForAsLongAsTheRow) {
+// A step observes only what it writes.
+TEST_P(Calls, ARevisionOfOneRowIsValidAsLongAsTheRowIsUnchanged) {
   Scope few = whole();
   few.rows = {entry_.row()};
   few.named.push_back(entry_);
   const auto seen = driver().observe(few, "", soon());
   ASSERT_TRUE(seen) << seen.error().text();
   if (seen->revision.empty()) LOCKSTEP_NOT_TESTED(GetParam() + " has no revisions");
-  const Value was = have();  // another observation, of all
+  const Value was = have();  // another observation, of all rows
   done(change(), guard("t1", 0, seen->revision));
   ASSERT_NE(have(), was);
-  const auto moved = driver().apply({{entry_, first_, was, 0}}, guard("t2", 0, seen->revision), soon());
+  const auto moved = apply({{entry_, first_, was, 0}}, guard("t2", 0, seen->revision), soon());
   ASSERT_FALSE(moved);
   EXPECT_EQ(kind_of(moved.error()), to_string(ErrorKind::conflict));
   EXPECT_EQ(have(), first_);
 }
 
-TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndAnObservationTells) {
+TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndAnObservationShowsTheTruth) {
   if (!subject_->lose_replies(true)) LOCKSTEP_NOT_TESTED(GetParam() + " can't lose one");
-  const auto answer = driver().apply(change(), guard("t"), soon());
+  const auto answer = apply(change(), guard("t"), soon());
   std::optional<Error> error;
   if (!answer)
     error = answer.error();
@@ -245,7 +246,7 @@ TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndAnObservationTells) {
   EXPECT_EQ(have(), first_);
 }
 
-TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForAnObservation) {
+TEST_P(Calls, AWatchWakesForForeignChangesAndNotForAnObservation) {
   if (!subject_->attached.watch) LOCKSTEP_NOT_TESTED(GetParam() + " can't be watched");
   auto opened = subject_->attached.watch();
   ASSERT_TRUE(opened) << opened.error().text();
@@ -265,7 +266,7 @@ TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForAnObservation) {
     EXPECT_EQ(woken->devices, std::vector<std::string>{device});
     EXPECT_NE(config(), before);
   }
-  // One that is behind with its reading is told all the same.
+  // A reader that is behind is still notified.
   for (int i = 0; i < 50; ++i) subject_->touch();
   ASSERT_TRUE(is_readable(watcher.descriptor(), std::chrono::seconds(5)));
   const auto behind = watcher.drain();
@@ -273,7 +274,7 @@ TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForAnObservation) {
   EXPECT_TRUE(behind->all || behind->devices == std::vector<std::string>{device});
 }
 
-TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
+TEST_P(Calls, ARemedyIsNamedAndBoundedAndKeepsTheConfiguration) {
   Remedy* const remedy = subject_->attached.remedy;
   if (remedy == nullptr) LOCKSTEP_NOT_TESTED(GetParam() + " has no remedy");
   EXPECT_FALSE(remedy->offer(change().front())) << "a difference of configuration is no effect";

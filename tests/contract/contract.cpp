@@ -16,25 +16,26 @@ bool is_part_of(Path part, Path whole) {
   return true;
 }
 
-// What may come, go or move with a written entry: its parts, and what the schema's table can't say.
+// Whether `entry` may appear, disappear or change with `written`: its parts, and dependencies that the
+// schema's table cannot express.
 bool follows(Path entry, Path written) {
   if (entry == written || is_part_of(entry, written)) return true;
   const std::string by = pattern_of(written);
   const std::string what = pattern_of(entry);
-  // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
+  // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was set down.
   const bool flushes = by == "interface[*]/address[*]" || by == "interface[*]/admin";
   if (what == "route[*]") return flushes;
   if (what == "route-mtu[*]") return flushes || by == "route[*]" || by == "rule[*]";
-  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest. So is a
-  // priority, and on a port of hardware a class is there by its priorities. Where the kernel has no table of
-  // it, trust is by the DSCPs.
+  // A DSCP is in one class: a class that gets it takes it from another; and the last class takes the rest.
+  // The same holds for a priority, and on a hardware port a class exists by its priorities. If the kernel has
+  // no trust table, trust follows the DSCPs.
   if (what == "interface[*]/class[*]/dscp") return by == what || by == "interface[*]/trust";
   if (what == "interface[*]/trust") return by == "interface[*]/class[*]/dscp";
   if (what == "interface[*]/class[*]/priority") return by == what || by == "interface[*]/class[*]";
   if (what.starts_with("interface[*]/class[*]") && by == "interface[*]/class[*]/priority") return true;
-  // One marker is made of three entries, which the schema has in one commit unit.
+  // A marker consists of three entries, which form one commit unit in the schema.
   if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
-  // 802.1Qaz: a strict class has no share, and the shares sum to 100 %.
+  // 802.1Qaz: a strict class has no share, and the shares add up to 100 %.
   if (what == "interface[*]/class[*]/share") return by == what || by == "interface[*]/class[*]/strict";
   return false;
 }
@@ -99,9 +100,40 @@ Observation Contract::observed() {
   return *std::move(out);
 }
 
+Result<Receipt> Contract::apply(const ChangeSet& changes, Guard guard, const Call& call) {
+  if (!subject_->arms_all) return driver().apply(changes, guard, call);
+  settle_rest();
+  std::atomic<std::uint64_t>& epoch = *subject_->epoch;
+  if (guard.epoch == 0) guard.epoch = epoch;
+  epoch = std::max(epoch.load(), guard.epoch);
+  if (guard.undo_after) return driver().apply(changes, guard, call);
+  guard.transaction = "plain" + std::to_string(++tickets_);
+  guard.undo_after = std::chrono::seconds(60);
+  for (auto one = changes.rbegin(); one != changes.rend(); ++one)
+    guard.undo.push_back({one->path, one->want, one->was, 0});
+  Result<Receipt> out = driver().apply(changes, guard, call);
+  unsettled_.push_back(guard.transaction);
+  if (out) keep_unsettled();
+  return out;
+}
+
+void Contract::settle_rest() {
+  if (unsettled_.empty()) return;
+  subject_->come_to_rest();
+  keep_unsettled();
+}
+
+void Contract::keep_unsettled() {
+  for (const std::string& one : unsettled_) {
+    const auto kept = driver().settle(one, Settlement::keep, soon());
+    EXPECT_TRUE(kept) << kept.error().text();
+  }
+  unsettled_.clear();
+}
+
 Receipt Contract::applied(const ChangeSet& changes, Guard guard) {
   guard.ticket = "t" + std::to_string(++tickets_);
-  auto receipt = driver().apply(changes, guard, soon());
+  auto receipt = apply(changes, guard, soon());
   EXPECT_TRUE(receipt) << (receipt ? "" : receipt.error().text());
   if (!receipt) return {};
   EXPECT_EQ(receipt->ticket, guard.ticket);

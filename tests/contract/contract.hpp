@@ -1,4 +1,4 @@
-// The fixture of the contract suite: one subject, made fresh for each test, and what every test asks of it.
+// The fixture of the contract suite: a new subject for each test, and the operations that all tests use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ const Sample* sample_of(RowId row);
 // All rows, and every sample by name.
 Scope whole();
 bool contains(const std::vector<RowId>& rows, RowId row);
-// The configuration of a tree, without what follows from a write of `but`.
+// The configuration of a tree, without the entries that depend on a write of `but`.
 Tree config_of(const Tree& tree, Path but = Path{});
 
 class Contract : public ::testing::TestWithParam<std::string> {
@@ -30,21 +30,29 @@ class Contract : public ::testing::TestWithParam<std::string> {
 
   Driver& driver() { return subject_->driver(); }
   Traits traits();
-  // All of it, and every unread row is a failure.
+  // Observes all rows; an unread row is a test failure.
   Observation observed();
   std::string config() { return config_of(observed().have).to_string(); }
-  // Applies and looks at the answer: one outcome for each change, in order.
+  // The driver's apply. Where every apply is armed, one that is not gets its own undo, and is kept.
+  Result<Receipt> apply(const ChangeSet& changes, Guard guard, const Call& call);
+  // Keeps what an apply with an error may have left armed.
+  void settle_rest();
+  // Applies and checks the answer: one outcome for each change, in order.
   Receipt applied(const ChangeSet& changes, Guard guard = {});
-  // Every outcome of it is a success.
+  // Applies; every outcome must be a success.
   void done(const ChangeSet& changes, Guard guard = {});
-  // What must be there first, as far as this driver writes it: one change set against what is there.
+  // Creates what the sample needs, as far as this driver writes it: one change set against the actual state.
   void prepare(const Sample& sample);
   void expect_config(const std::string& config, const char* when);
-  // A row that can be written here without any other; never null.
+  // A row that can be written without any other; never null.
   const Sample* simple_sample();
 
   std::unique_ptr<Subject> subject_;
+
+ private:
+  void keep_unsettled();
   int tickets_ = 0;
+  std::vector<std::string> unsettled_;  // transactions of apply()
 };
 
 }  // namespace lockstep::contract

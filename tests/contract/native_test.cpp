@@ -1,5 +1,5 @@
-// The native words of every row that a driver of a real device writes, for its samples: made, changed and
-// removed. As recorded in tests/contract/native; LOCKSTEP_UPDATE=1 records them anew.
+// The native commands of every row that a driver of a real device writes, for its samples: added, changed and
+// removed. tests/contract/native has the recordings; LOCKSTEP_UPDATE=1 updates them.
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace lockstep::contract {
 namespace {
 
-// A machine that is not there, so that no word depends on this one.
+// A machine that does not exist, so that no command depends on this one.
 LinuxTarget nowhere(bool software_rate) {
   LinuxTarget out;
   out.software_rate = software_rate;
@@ -35,7 +35,7 @@ std::string words_of(RowId row, const Words& words) {
   return out + "  removed: " + words({at, sample->second ? sample->second : sample->first, {}, 0}) + "\n";
 }
 
-// In the order of their texts, as a driver tells its rows in an order of its own.
+// Sorted by text, because the order of rows is up to the driver.
 void expect_recorded(const std::set<std::string>& all, const std::string& name) {
   std::string words;
   for (const std::string& one : all) words += one;
@@ -46,7 +46,7 @@ void expect_recorded(const std::set<std::string>& all, const std::string& name) 
   EXPECT_EQ(words, recorded.str()) << "if this is as it should be: LOCKSTEP_UPDATE=1 records " << file;
 }
 
-// RED is of queues that software makes, and mqprio of ports that have theirs.
+// RED needs software queues, and mqprio needs hardware queues.
 bool is_given(RowId row, Carrier carrier) {
   const bool marks = schema_row(row).pattern.starts_with("interface[*]/class[*]/ecn-");
   return why_not_given(row, carrier).empty() && !(marks && carrier == Carrier::mqprio);
@@ -80,7 +80,7 @@ TEST(NativeWords, OfTheKernel) {
   expect_recorded(out, "linux.txt");
 }
 
-// What must be there before is there, and what goes with it is changed with it.
+// The prerequisites of a sample exist, and the entries of its commit unit change together.
 TEST(NativeWords, OfFrr) {
   const Attached frr = make_frr_driver(FrrTarget{});
   const auto traits = frr.driver->traits(soon());

@@ -21,7 +21,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-// What came in one read, for the other side. False: the connection is over.
+// Passes the bytes of one read to the other side. False: the connection has ended.
 bool pass_on(int from, int to, std::string* seen) {
   std::array<char, 65536> buffer{};
   const ssize_t count = ::recv(from, buffer.data(), buffer.size(), 0);

@@ -1,7 +1,7 @@
 // Relay: stands between a client and a real daemon on a unix socket, and can lose the daemon's replies.
 //
-// Promises: commands reach the daemon as they are; while lose() is on, a write is done to its last command,
-// and the client sees the connection end in place of the answer to that.
+// Promises: commands are passed to the daemon unchanged; while lose() is on, a write is done up to its last
+// command, and the client sees the connection end instead of the answer to that command.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace lockstep::contract {
 
-// How a write is known in what a client sends: from one command to another, each ended by `separator`.
+// How to recognize a write in the bytes of a client: from one command to another, each ended by `separator`.
 struct WriteCommands {
   char separator;
   std::string_view begin;
@@ -28,7 +28,8 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   void lose(bool on) { losing_ = on; }
-  // Called when a write has begun and before its next command goes on. Set while no client is in a call.
+  // Called when a write has begun and before its next command is passed on. Set it while no client is in a
+  // call.
   void at_begin(std::function<void()> act) { at_begin_ = std::move(act); }
 
  private:

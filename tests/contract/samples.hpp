@@ -1,5 +1,5 @@
-// What the contract suite knows of a row: where one entry of it is, two legal values, and what must be there
-// first. A row that some driver writes and that is not here fails the suite.
+// What the contract suite knows about a row: the path of one entry, two valid values, and its prerequisites.
+// A row that some driver writes and that is missing here fails the suite.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace lockstep::contract {
 struct Sample {
   std::string entry;
   Value first;
-  Value second = {};  // none: a row that is there or not
+  Value second = {};  // none: a row that is only present or absent
   std::vector<std::pair<std::string, Value>> before = {};
-  // Of one commit unit: made in the same change set, as the first value and as the second one.
+  // The rest of the commit unit: in the same change set, with the first and with the second value.
   std::vector<std::pair<std::string, Value>> together = {};
   std::vector<std::pair<std::string, Value>> with_second = {};
 };
 
-// A row of the schema that no driver of a real device carries.
+// A row of the schema that no driver of a real device supports.
 struct NoDriverYet {
   std::string_view pattern;  // a whole pattern, or its start when it ends in '/' or '['
   std::string_view why;
@@ -83,7 +83,7 @@ inline std::vector<Sample> samples() {
   std::vector<std::pair<std::string, Value>> neighbor = speaker;
   neighbor.insert(neighbor.end(),
                   {{"bgp/neighbor[up0]", there}, {"bgp/neighbor[up0]/remote-as", text("external")}});
-  // A keepalive that is a third of no hold below: FRR lowers one that is more (bgpd, RFC 4271 section 10).
+  // A keepalive of at most a third of each hold time: FRR lowers a larger one (bgpd, RFC 4271 section 10).
   auto timed = neighbor;
   timed.push_back({"bgp/neighbor[up0]/keepalive", number(3)});
   const std::vector<std::pair<std::string, Value>> up = {{"interface[rail0]/address[10.64.0.1/31]", there},
@@ -92,7 +92,7 @@ inline std::vector<Sample> samples() {
   pool_route.emplace_back("route[main:10.64.0.0/16]", set({"via 10.64.0.0 dev rail0"}));
   const std::vector<std::pair<std::string, Value>> rate = {{"interface[rail0]/rate", number(1'000'000'000)}};
   std::vector<std::pair<std::string, Value>> one_class = rate;
-  // 802.1Qaz: shares sum to 100 %, so one class's share is another's.
+  // 802.1Qaz: shares add up to 100 %, so the share of one class changes that of another.
   one_class.insert(one_class.end(), {{"interface[rail0]/class[0]", there},
                                      {"interface[rail0]/class[0]/share", number(500)},
                                      {"interface[rail0]/class[0]/strict", no},
@@ -102,7 +102,7 @@ inline std::vector<Sample> samples() {
   const auto other_share = [&](std::int64_t share) {
     return std::vector<std::pair<std::string, Value>>{{"interface[rail0]/class[0]/share", number(share)}};
   };
-  // Of classes with a share, ETS holds none back.
+  // ETS does not limit the rate of classes with a share.
   std::vector<std::pair<std::string, Value>> strict_class = rate;
   strict_class.insert(strict_class.end(), {{"interface[rail0]/class[0]", there},
                                            {"interface[rail0]/class[0]/share", number(1000)},

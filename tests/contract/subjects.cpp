@@ -12,10 +12,10 @@
 #include "drivers/sim/simulated_device.hpp"
 #include "examples/driver/driver.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/contract/agent_subject.hpp"
 #include "tests/contract/relay.hpp"
 #include "tests/contract/spike/redis_server.hpp"
 #include "tests/contract/spike/redis_subject.hpp"
-#include "tests/contract/spike/tls_subject.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/frr/lab.hpp"
 #include "tests/unit/linux/host_nvml.hpp"
@@ -56,7 +56,7 @@ class Simulated final : public Subject {
   Time now_{};
 };
 
-// Many commands for ip(8) in one process: where the kernel is emulated (tests/vm), a process costs 0.1 s.
+// Runs many ip(8) commands in one process: in an emulated machine (tests/vm), a process takes 0.1 s.
 std::string ip(std::vector<std::string> options, const std::string& commands) {
   const auto file = std::filesystem::temp_directory_path() / ("lscontract-ip-" + std::to_string(::getpid()));
   std::ofstream(file) << commands;
@@ -67,10 +67,10 @@ std::string ip(std::vector<std::string> options, const std::string& commands) {
   return out;
 }
 
-// The machine's own settings are those of a recorded host, with stubs of NVML and of systemd behind them;
-// what is under its /etc from the start is another's. rail0 is ours to change; rail1, with an address, a
-// route and a qdisc, and a policy rule are another's. Both are veths, whose schedulers are software, or NICs
-// (test_nic of tests/vm), whose schedulers are their own.
+// Host-wide settings are those of a recorded host, with stubs of NVML and systemd; the initial contents of
+// its /etc are foreign. rail0 is managed; rail1, with an address, a route and a qdisc, and a policy rule are
+// foreign. Both ports are veths, with schedulers in software, or NICs (test_nic of tests/vm), with schedulers
+// in hardware.
 class Namespaced final : public Subject {
  public:
   explicit Namespaced(bool nics) {
@@ -100,7 +100,7 @@ class Namespaced final : public Subject {
     target.root = host_.root();
     host_.rdma(0, "rail0");
     host_.rdma(1, "rail1");
-    host_.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt can't be spread
+    host_.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt cannot be spread
     if (nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB)) stub->resets_at_once = 1;
     target.nvml_library = LOCKSTEP_NVML_STUB;
     if (const std::string why = StubSystemd::impossible(); !why.empty()) {
@@ -113,10 +113,10 @@ class Namespaced final : public Subject {
     never_unset = {
         "interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]", "cpu/governor",
         "cpu/irq-affinity", "gpu/ecc", "gpu/persistence", "pcie/acs", "pcie/max-read-request", "service[*]",
-        // RED takes all three or none.
+        // RED needs all three or none.
         "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
         "interface[*]/class[*]/ecn-probability",
-        // As long as the port is there.
+        // These exist as long as the port exists.
         "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/trust",
         "interface[*]/autoneg", "interface[*]/channels[*]", "interface[*]/coalescing/adaptive[*]",
         "interface[*]/coalescing/frames[*]", "interface[*]/coalescing/time[*]", "interface[*]/fec",
@@ -130,10 +130,11 @@ class Namespaced final : public Subject {
         "interface[*]/dcqcn/max-rate", "interface[*]/dcqcn/min-decrease", "interface[*]/dcqcn/min-rate",
         "interface[*]/dcqcn/rate-on-first-cnp", "interface[*]/dcqcn/rate-reduce-period",
         "interface[*]/dcqcn/reduction-shift", "interface[*]/dcqcn/time-reset"};
-    // The shares sum to 100 %, and a class is there by its priorities.
+    // The shares add up to 100 %, and a class exists by its priorities.
     if (nics) never_unset.insert({"interface[*]/class[*]/share", "interface[*]/class[*]/priority"});
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
+  const std::string& netns() const { return name_; }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
   void touch() override {
     ip({"-n", name_}, "link set rail0 mtu " + std::to_string(1400 + ++touches_) + "\n");
@@ -142,13 +143,13 @@ class Namespaced final : public Subject {
     return {{Path(row("lldp-agent"), {}), Value::text("dead"), Value::text("running"), 0}};
   }
   std::string foreign() override {
-    // One line an address (-o), without the link's state, which a kernel brings up to date in its own time.
+    // One line per address (-o), without the state of the link, which the kernel updates asynchronously.
     std::istringstream lines(ip({"-n", name_, "-4", "-o"},
                                 "address show dev rail1\nroute show dev rail1\nrule show from 192.0.2.1\n") +
                              frr::run({"tc", "-n", name_, "qdisc", "show", "dev", "rail1"}));
     std::string out = host_.text("etc/security/limits.conf") + host_.text("etc/modules") +
                       host_.text(RecordedHost::sysfs("0000:02:00.0") + "/config");
-    // ip(8) looks at all namespaces for a peer's name and complains of those that go meanwhile.
+    // ip(8) searches all namespaces for the name of a peer and complains about removed ones.
     for (std::string line; std::getline(lines, line);)
       if (!line.starts_with("Error: Peer netns")) out += line + "\n";
     return out;
@@ -185,7 +186,7 @@ class Routing final : public Subject {
         if (schema_row(entry.path.row()).facet == Facet::config)
           all.push_back({entry.path, entry.value, Value{}, 0});
     EXPECT_TRUE(driver().apply(all, Guard{}, call));
-    // Without the speaker or the neighbour; and what is saved stays so.
+    // They cannot be removed alone, without the speaker or the neighbour; what is saved stays saved.
     never_unset = {"bgp/asn", "bgp/neighbor[*]/remote-as", "routing-config/saved"};
     keeps_a_default = {"bfd-profile[*]/multiplier",
                        "bfd-profile[*]/receive-interval",
@@ -204,7 +205,7 @@ class Routing final : public Subject {
                   {"configure terminal", "bfd", "profile hand",
                    "detect-multiplier " + std::to_string(4 + ++touches_), "end"});
   }
-  // The same daemons, over relays that can lose what they answer.
+  // The same daemons, over relays that can lose their answers.
   bool lose_replies(bool on) override {
     if (relays_.empty()) {
       FrrTarget target = daemons->target("solo");
@@ -229,7 +230,7 @@ class Routing final : public Subject {
     for (const char* const daemon : {"bgpd", "bfdd"}) daemons->signal("solo", daemon, on ? SIGSTOP : SIGCONT);
     return true;
   }
-  // A neighbour whose cable leads nowhere.
+  // A neighbour whose cable has no peer.
   std::vector<Change> break_effects() override {
     daemons->type(
         "solo", "bgpd",
@@ -284,14 +285,14 @@ class Example final : public Subject {
 }  // namespace
 
 std::vector<std::string> subject_names() {
-  std::vector<std::string> out = {"sim",     "sim_dead_man", "linux",    "frr",
-                                  "example", "redis_spike",  "tls_spike"};
+  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "agent", "frr", "example", "redis_spike"};
   if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
   return out;
 }
 
 std::string impossible(const std::string& name) {
-  if ((name == "linux" || name == "nic") && ::geteuid() != 0) return "needs root: makes network namespaces";
+  const bool has_netns = name == "linux" || name == "nic" || name == "agent";
+  if (has_netns && ::geteuid() != 0) return "needs root: makes network namespaces";
   if (name == "frr") return frr::lab_impossible().value_or("");
   if (name == "redis_spike") return RedisServer::impossible();
   return {};
@@ -302,7 +303,11 @@ std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
   if (name == "redis_spike") return make_redis_subject();
-  if (name == "tls_spike") return make_tls_subject();
+  if (name == "agent") {
+    auto machine = std::make_unique<Namespaced>(false);
+    std::string netns = machine->netns();
+    return make_agent_subject(std::move(machine), std::move(netns));
+  }
   return std::make_unique<Example>();
 }
 

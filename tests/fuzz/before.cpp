@@ -1,4 +1,4 @@
-// What was measured before a change: text in a journal that may be damaged.
+// The measurement before a change, which is text in a journal that may be damaged.
 #include "reconciler/engine/gate_json.hpp"
 #include "tests/fuzz/parsers.hpp"
 

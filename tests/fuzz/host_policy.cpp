@@ -14,7 +14,7 @@ Change setting(const std::string& path, const char* want) {
   return {*parsed, {}, Value::text(want), 0};
 }
 
-// A change that runs code as root, the field of the rules that may allow it, and what it is called there.
+// A change that runs code as root, the field of the rules that can allow it, and its name in that field.
 struct Dangerous {
   Change change;
   std::string_view field;

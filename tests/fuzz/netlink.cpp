@@ -1,4 +1,4 @@
-// What a kernel and the wire say: netlink messages and LLDP frames.
+// Input from the kernel and from the wire: netlink messages and LLDP frames.
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
 
@@ -37,7 +37,7 @@ std::string text_of_hex(const std::string& hex) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What this namespace has of everything that is read.
+// Dumps of everything that lockstep reads, from this network namespace.
 std::vector<std::string> dumped() {
   std::vector<std::string> out;
   Result<netlink::Socket> socket = netlink::Socket::open(NETLINK_ROUTE);

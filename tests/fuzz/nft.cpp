@@ -1,4 +1,4 @@
-// What a kernel says of its packet filters, and what is made of it.
+// The kernel's packet filters, and the walk of their rules.
 #include "tests/unit/linux/recorded/nft.hpp"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@ using nft::Packet;
 
 constexpr std::uint8_t kFamily = nft::kInet;
 constexpr const char* kTable = "f";
-constexpr std::array kSets{"s", "m", "p"};  // of recorded/nft.hpp, in the order of their messages
+constexpr std::array kSets{"s", "m", "p"};  // the sets of recorded/nft.hpp, in the order of their messages
 
 nft::Ruleset rules_of(netlink::Bytes bytes) {
   nft::Ruleset out;
@@ -53,7 +53,7 @@ nft::Ruleset rules_of(netlink::Bytes bytes) {
   return out;
 }
 
-// Of which nothing is known but what it is.
+// A packet of which only the protocols and the interfaces are known.
 Packet packet_of(bool v6, std::uint8_t protocol) {
   Packet out;
   out.v6 = v6;

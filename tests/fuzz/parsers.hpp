@@ -1,7 +1,7 @@
-// The parsers of what lockstep did not write, each as a fuzzer calls it: any bytes in, nothing out.
+// The parsers of input that lockstep did not write, as a fuzzer calls them: any bytes in, nothing out.
 //
-// Promises: a parser that answers wrongly (see each) ends the program, as do ASan and UBSan; no parser writes
-// anything but the files of its own temporary folder.
+// Promises: a wrong result (see each parser) aborts the program, as a finding of ASan or UBSan does; a parser
+// writes only to files in its own temporary folder.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,35 @@ namespace lockstep::fuzzing {
 struct Parser {
   std::string_view name;
   void (*parse)(std::string_view input);
-  std::vector<std::string> (*seeds)();  // inputs to begin with
+  std::vector<std::string> (*seeds)();  // initial inputs
 };
 std::span<const Parser> parsers();
 
-// Ends the program unless it holds.
+// Aborts the program unless `holds`.
 void must(bool holds, const char* what);
 
-// `validate`: YAML documents, compiled, proved and explained. Every diagnostic has a place.
+// `validate`: YAML documents, compiled, proved and explained. Every diagnostic must have a place.
 void parse_specs(std::string_view input);
-// A CSV file that a DeviceSet names. Every diagnostic has a place, and none of its text is in an excerpt.
+// A CSV file that a DeviceSet names. Every diagnostic must have a place, and no excerpt may show its text.
 void parse_inventory(std::string_view input);
-// allocations.lock. What is read, written and read again is the same.
+// allocations.lock. Reading, writing and reading again must give the same lock.
 void parse_lock(std::string_view input);
-// host.yaml. One with an error permits nothing; none permits to run code without a rule of its own.
+// host.yaml. A file with an error must permit nothing, and running code must need a rule that names it.
 void parse_host_policy(std::string_view input);
-// A plan file's plan. What is read, written and read again is the same.
+// The plan in a plan file. Reading, writing and reading again must give the same plan.
 void parse_plan(std::string_view input);
-// What was measured before a change, as a journal has it. What is read, written and read again is the same.
+// The measurement before a change, as in the journal. Reading, writing and reading again must give the same.
 void parse_before(std::string_view input);
 // Messages of rtnetlink, dcbnl, devlink, ethtool and RDMA netlink, by every decoder.
 void parse_netlink(std::string_view input);
-// Messages of nf_tables, and a walk of the rules. What takes a packet is named for those of which less is
-// known.
+// Messages of nf_tables, and a walk of the rules. A rule that takes a packet must also be reported for a
+// packet of which less is known.
 void parse_nft(std::string_view input);
-// LLDP frames. What is shown of a neighbour is printable.
+// LLDP frames. Everything shown of a neighbour must be printable.
 void parse_lldp(std::string_view input);
-// What FRR's daemons say: running-config (read, printed and read again is the same) and JSON.
+// Output of FRR's daemons: running-config (reading, printing and reading again must give the same) and JSON.
 void parse_frr(std::string_view input);
-// Messages of a benchmark's probes. What is told again is the same.
+// Messages of a benchmark's probes. Encoding and decoding a message again must give the same message.
 void parse_probe(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();

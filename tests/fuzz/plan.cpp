@@ -1,4 +1,4 @@
-// Plan files, beneath their digest: whoever forges one computes it.
+// The content of plan files without the digest: whoever forges a plan file can compute its digest.
 #include "reconciler/engine/plan.hpp"
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace lockstep::fuzzing {
 
 void parse_plan(std::string_view input) {
   JsonBounds bounds;
-  bounds.values = 100'000;  // a choice: as many as a fuzzer reads many times a second
+  bounds.values = 100'000;  // chosen so that a fuzzer can read many inputs a second
   const Result<nlohmann::json> document = parse_bounded_json(input, bounds);
   if (!document) return;
   const Result<Plan> plan = plan_from_json(*document);
@@ -19,7 +19,7 @@ void parse_plan(std::string_view input) {
   const nlohmann::json written = to_json(*plan);
   const Result<Plan> again = plan_from_json(written);
   must(again && to_json(*again) == written, "what is read, written and read again is the same");
-  // Against a plan that is made now, nothing of it runs that is not in that plan.
+  // Only steps that are also in the plan that is made now may run.
   const ApprovedPart of_nothing = approved_part(*plan, Plan{}, {});
   must(of_nothing.plan.steps.empty(), "a plan file adds no step");
   must(of_nothing.refused.size() == plan->steps.size(), "each of its steps is refused");

@@ -1,4 +1,4 @@
-// What daemons and benchmark probes reply: FRR's text and JSON, the probes' messages.
+// Replies of daemons and benchmark probes: FRR's text and JSON, the probes' messages.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh SECONDS [PARSER...]: fuzzes each parser (default: all) for that long with libFuzzer, one a processor, under ASan and UBSan.
-# What was found is in build/fuzz/found, and the exit code is 1; inputs that reach new code stay in build/fuzz/corpus for the
-# next run. Installs clang where it is missing.
+# run.sh SECONDS [PARSER...]: fuzzes each parser (default: all) for SECONDS with libFuzzer under ASan and UBSan, one parser
+# per processor. Findings are in build/fuzz/found, and the exit code is then 1. Inputs that cover new code stay in
+# build/fuzz/corpus for the next run. Installs clang if it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage="usage: tests/fuzz/run.sh SECONDS [PARSER...]"
@@ -14,7 +14,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target fuzz_seeds fuzz_one_parser
 rm -rf build/fuzz/seeds
 mkdir -p build/fuzz/found build/fuzz/corpus build/fuzz/logs
-# The kernel's own words about one of each, where a network namespace can be made; else of what is here.
+# The kernel's dumps of one of each, if a network namespace can be made; otherwise of this machine's namespace.
 seeds='ip link set lo up
   ip link add rail0 type veth peer rail1 && ip link set rail0 up && ip link set rail1 up
   ip address add 10.64.0.1/31 dev rail0
@@ -37,8 +37,8 @@ export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-16
 
 fuzz() {
   mkdir -p "build/fuzz/corpus/$1"
-  # Choices: inputs twice as long as the longest seed of specs, and 12 s for one, three times what 80,000 ports take here. An
-  # input that is slow and ends is no finding. 2 GiB of memory are libFuzzer's own bound.
+  # Chosen bounds: inputs twice as long as the longest seed of specs, and 12 s per input, three times what 80,000 ports take
+  # here. A slow input that ends is not a finding. The memory limit of 2 GiB is libFuzzer's default.
   LOCKSTEP_FUZZED=$1 build/fuzz/bin/fuzz_one_parser -max_total_time="$seconds" -max_len=8192 -timeout=12 \
     -report_slow_units=12 -use_value_profile=1 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$1-" \
     "build/fuzz/corpus/$1" "build/fuzz/seeds/$1" \

@@ -1,4 +1,4 @@
-// seeds FOLDER: what each parser's fuzzing begins with, in FOLDER/PARSER.
+// seeds FOLDER: writes the initial inputs of each parser to FOLDER/PARSER.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

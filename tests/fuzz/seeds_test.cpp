@@ -1,5 +1,5 @@
-// Each parser that is fuzzed, on what its fuzzing begins with, cut at every length, and on what fuzzing
-// found.
+// Runs each fuzzed parser on its seeds, which include the inputs that fuzzing found, whole and truncated at
+// several lengths.
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/parsers.hpp"
@@ -9,12 +9,12 @@ namespace {
 
 class Seeds : public ::testing::TestWithParam<Parser> {};
 
-// A parser that answers wrongly ends the program (parsers.hpp).
-TEST_P(Seeds, AreParsedWholeAndCutShort) {
+// A wrong result aborts the program (parsers.hpp).
+TEST_P(Seeds, AreParsedWholeAndTruncated) {
   const Parser& one = GetParam();
   const std::vector<std::string> seeds = one.seeds();
   ASSERT_FALSE(seeds.empty());
-  constexpr std::size_t kCuts = 8;  // a choice: the whole suite of seeds in a few seconds
+  constexpr std::size_t kCuts = 8;  // chosen so that all seeds run in a few seconds
   for (const std::string& seed : seeds)
     for (std::size_t cut = 0; cut <= kCuts; ++cut) one.parse(seed.substr(0, seed.size() * cut / kCuts));
 }

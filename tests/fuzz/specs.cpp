@@ -1,4 +1,4 @@
-// Specs: YAML documents, the CSV files that they name, allocations.lock.
+// Specs: YAML documents, the CSV files that they name, and allocations.lock.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ void check_places(const Diagnostics& all, const Sources& sources) {
   must(printable(shown) == shown, "an excerpt is printable");
 }
 
-// A folder of specs whose CSV file is the input. Made once, and removed at the end.
+// A folder of specs whose CSV file is the input. Created once, and removed at the end.
 class Folder {
  public:
   Folder() {
@@ -68,10 +68,9 @@ void parse_specs(std::string_view input) {
   const Loaded loaded = load_text("specs.yaml", std::string(input));
   check_places(loaded.diagnostics, loaded.catalog.sources);
   CompileOptions options;
-  options.max_entries = 20'000;  // a choice: as many as a fuzzer compiles many times a second
+  options.max_entries = 20'000;  // chosen so that a fuzzer can compile many inputs a second
   options.threads = 1;
-  // What does not load is compiled and proved here alone: nothing of it may crash, but what is missing has no
-  // place.
+  // Compiling and proving specs that do not load must not crash, but the diagnostics may lack a place.
   const Compiled compiled = compile(loaded.catalog, options);
   const Diagnostics proved = prove(loaded.catalog, compiled.topology);
   if (has_errors(loaded.diagnostics)) return;
@@ -86,7 +85,7 @@ void parse_specs(std::string_view input) {
 
 void parse_inventory(std::string_view input) {
   static const Folder folder;
-  // A text that is in no message: what an excerpt of the file would show.
+  // A text that no message contains: only an excerpt of the file would show it.
   const Loaded loaded = folder.with(std::string(input) + "\n\"WHAT-NOBODY-MAY-SEE\n");
   check_places(loaded.diagnostics, loaded.catalog.sources);
   must(has_errors(loaded.diagnostics), "a quote that is not closed is an error");

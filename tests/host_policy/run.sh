@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh LOCKSTEP: what specs can't do to the machine that `lockstep` runs on as root. In mount and network namespaces of its
-# own, so that /etc/lockstep and net.* are the test's; the oracle is /proc/sys.
+# run.sh LOCKSTEP: tests what specs can't change on the machine that `lockstep` runs on as root. Runs in its own mount and
+# network namespaces, so that /etc/lockstep and net.* are the test's. The oracle is /proc/sys.
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
 own_machine policy-test "a host policy is root's" "$0" "$@"
 value() { cat "/proc/sys/$1"; }
 
-# A parameter that runs nothing, of the kind that the default refuses; whoever breaks this test harms nobody.
+# A parameter of the kind that the default refuses, but harmless: a failure of this test does no damage.
 burst=$(value kernel/printk_ratelimit_burst)
 mine="kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 1"
 one_host good policy-test "$mine"
@@ -27,7 +27,7 @@ LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
   expect 1 "kernel.printk_ratelimit]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
 
-# Where an apply would be refused, a plan says so: a copy without its lock is another cluster.
+# A plan reports that an apply would be refused: a copy without its lock is another cluster.
 cp -r "$work/good" "$work/moved"
 rm "$work/moved/allocations.lock"
 expect 1 "lockstep state adopt $work/moved" "$lockstep" plan "$work/moved"
@@ -35,18 +35,18 @@ expect 1 "lockstep state adopt $work/moved" "$lockstep" apply --yes "$work/moved
 printf 'apiVersion: lockstep.dev/v1alpha1\nkind: HostPolicy\nspec: {}\n' >"$work/policy.yaml"
 expect 1 "it belongs to the host" "$lockstep" validate "$work/policy.yaml"
 
-# A plan file is held to it as the specs are.
+# The host policy applies to a plan file as it does to specs.
 "$lockstep" plan --out "$work/plan.json" "$work/good" >/dev/null || true
 expect 1 "$why" "$lockstep" apply --yes "$work/plan.json"
 [ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "a plan file set what the policy refuses"
 
-# Specs that call the machine by another name change nothing of it.
+# Specs that give the machine another name change nothing on it.
 one_host other this-machine "net.ipv4.tcp_mtu_probing: 2"
 LOCKSTEP_STATE_DIR=$work/elsewhere LOCKSTEP_RUN_DIR=$work/elsewhere expect 1 "the specs call this machine 'this-machine', and it is 'policy-test' by its host name" \
   "$lockstep" apply --yes "$work/other"
 [ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "specs of another name changed this machine"
 
-# Root's word allows it, and is not replaced by a second init.
+# A rule in the policy file allows it, and a second init does not overwrite the file.
 expect 0 "wrote /etc/lockstep/host.yaml" "$lockstep" host-policy init
 [ "$(stat -c '%a %u' /etc/lockstep /etc/lockstep/host.yaml | tr '\n' ' ')" = "755 0 644 0 " ] || fail "modes of init"
 expect 1 "is there already" "$lockstep" host-policy init
@@ -56,7 +56,7 @@ echo '  sysctls: {allow: [kernel.printk_ratelimit_burst], refuse: [net.ipv4.tcp_
 expect 0 "allow kernel.printk_ratelimit_burst" "$lockstep" host-policy explain
 line=$(wc -l </etc/lockstep/host.yaml)
 
-# A policy that others can write is none: nothing is allowed, not even what the default allows.
+# A policy that other users can write is invalid: nothing is allowed, not even what the default allows.
 chmod 666 /etc/lockstep/host.yaml
 expect 1 "can be written by its group or by others" "$lockstep" apply --yes "$work/good"
 expect 1 "can be written by its group or by others" "$lockstep" host-policy check

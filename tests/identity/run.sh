@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh LOCKSTEP: two clones of one repository of specs on one machine are one cluster. In mount, network and host name
-# namespaces of its own; the oracles are /proc/sys, git and files.
+# run.sh LOCKSTEP: two clones of one repository of specs on one machine are one cluster. Runs in its own mount, network and
+# UTS namespaces. The oracles are /proc/sys, git and files.
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
@@ -36,7 +36,7 @@ in_git "$work/a" add .
 in_git "$work/a" commit -m specs
 echo 2 >/proc/sys/net/ipv4/tcp_mtu_probing
 
-# What was found before an apply in one clone comes back when another deletes the object.
+# The value found before an apply in one clone is restored when another clone deletes the object.
 expect 2 "" "$lockstep" plan "$work/a"
 [ ! -e "$work/a/allocations.lock" ] || fail "a plan wrote beside the specs"
 expect 0 "" apply "$work/a"
@@ -58,7 +58,7 @@ profile 1 >"$work/a/training.yaml"
 expect 0 "" apply "$work/a"
 is 1 "again in the first clone"
 
-# While one is at its prompt, the other is refused.
+# While one clone waits at its prompt, an apply in the other is refused.
 profile 0 >"$work/a/training.yaml"
 mkfifo "$work/answer"
 script -qefc "$lockstep apply $work/a" "$work/terminal" <"$work/answer" >/dev/null 2>&1 &
@@ -77,24 +77,24 @@ is 1 "declined"
 expect 0 "" apply "$work/b"
 is 2 "no object in the second clone"
 
-# Another LOCKSTEP_STATE_DIR is another memory, and the machine says so.
+# Another LOCKSTEP_STATE_DIR lacks the cluster's journal: the machine's record refuses it.
 LOCKSTEP_STATE_DIR=$work/second expect 1 "set LOCKSTEP_STATE_DIR as it was" apply "$work/a"
 LOCKSTEP_STATE_DIR=$work/second expect 1 "set LOCKSTEP_STATE_DIR as it was" "$lockstep" plan "$work/a"
 is 2 "refused"
 
-# A copy of an example that was never applied is another cluster, also where it is called alike.
+# A copy of an example that was never applied is another cluster, even if it has the same name.
 expect 1 "lockstep state adopt $work/example" apply "$work/example"
 [ ! -e "$work/example/allocations.lock" ] || fail "an apply that was refused wrote beside the specs"
 is 2 "refused"
 
-# Taken over, what was found is known there, and the former one is refused.
+# After adoption the new cluster knows the values found before, and the former cluster is refused.
 expect 0 "has what cluster 'lab'" "$lockstep" state adopt "$work/example"
 [ "$(uuid "$work/example")" != "$(uuid "$work/a")" ] || fail "a copy has the same UUID"
 expect 0 "" apply "$work/example"
 is 1 "after the take-over"
 expect 1 "lockstep state adopt $work/a" apply "$work/a"
 
-# What a person gets wrong in the lock.
+# Mistakes that people make in the lock.
 sed -i 's/"uuid": ".*"/"uuid": "5a"/' "$work/b/allocations.lock"
 expect 1 "$work/b/allocations.lock:4:13: '5a' is no UUID" "$lockstep" plan "$work/b"
 sed -i '2s/^/<<<<<<< HEAD\n/' "$work/b/allocations.lock"

@@ -1,4 +1,4 @@
-# Preset `mutants`: the sources that generate.py has rewritten take the places of their originals.
+# Preset `mutants`: the sources rewritten by generate.py replace their originals.
 set(mutants ${CMAKE_SOURCE_DIR}/tests/mutants)
 execute_process(COMMAND /usr/bin/python3 ${mutants}/generate.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
                 COMMAND_ERROR_IS_FATAL ANY)
@@ -7,7 +7,7 @@ list(TRANSFORM mutated PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE originals)
 set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${originals}
                                                            ${mutants}/generate.py ${mutants}/seeded.py)
 
-# Replaces what is mutated in a list of sources; in which library the choice of a defect is does not matter.
+# Replaces the mutated files in a list of sources. It does not matter which library contains mutant.cpp.
 function(mutate_sources list)
   set(rewritten)
   foreach(source ${${list}})

@@ -2,8 +2,8 @@
 """generate.py ROOT OUT: copies of the sources under test, in which LOCKSTEP_MUTANT=N selects defect N.
 
 OUT/mutated/PATH replaces ROOT/PATH in the build of preset `mutants` (Mutants.cmake), and OUT/mutants.json lists the
-defects. Numbers 1 to 100 are those of seeded.py; from 101 on they are a sample of small edits, the same each time for
-the same text of a file: operators, conditions, constants and calls of the code, as libclang reads it.
+defects. Numbers 1 to 100 are those of seeded.py. From 101 on they are a sample of small edits of operators,
+conditions, constants and calls, as parsed by libclang. The sample is the same for the same text of a file.
 """
 import json
 import multiprocessing
@@ -31,7 +31,7 @@ ENGINE = """
 FILES = [f"reconciler/engine/{name}.cpp" for name in ENGINE] + ["specs/model/diff.cpp"]
 
 FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.CONSTRUCTOR, Kind.FUNCTION_TEMPLATE, Kind.DESTRUCTOR}
-# Said to people, or for speed alone.
+# Affect only messages or speed.
 NOT_MUTATED = {"to_string", "cycle", "change_of", "budget_reason", "digest_devices", "tell_early", "why_unread", "text"}
 MESSAGE_CALLS = {"format", "to_string", "text", "and_more", "reserve", "note_read"}
 COMPARISONS = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"], "==": ["!="], "!=": ["=="]}
@@ -43,11 +43,11 @@ OPERANDS = {Kind.BINARY_OPERATOR, Kind.CALL_EXPR, Kind.RETURN_STMT, Kind.UNEXPOS
 
 
 class Broken(Exception):
-    """What seeded.py or a source has that can't be read. Raised, as a pool waits for a worker that exits for ever."""
+    """Invalid input in seeded.py or a source. Raised, as a pool waits forever for a worker that exits."""
 
 
 class Place:
-    """Where one file may be changed: bytes [start, end) become `new`, in which MUTANT is true for the defect."""
+    """A possible change of one file: bytes [start, end) become `new`, where MUTANT is true for the defect."""
 
     def __init__(self, kind, start, end, new, what):
         self.kind, self.start, self.end, self.new, self.what = kind, start, end, new, what
@@ -144,7 +144,7 @@ class Finder:
             kind, other = "arithmetic", SWAPPED[op]
         else:
             return
-        if kind == "logic":  # a mixture of both needs parentheses
+        if kind == "logic":  # mixing both needs parentheses
             first, second = f"({first})", f"({second})"
         self.swap(kind, cursor, f"{first} {other} {second}")
 
@@ -165,7 +165,7 @@ class Finder:
             self.add("return", cursor, f"return {value} != MUTANT", f"{own} -> {other}")
 
     def statement(self, cursor):
-        """One that is an expression: what it calls or sets is left out. What it says to people is no matter."""
+        """Removes an expression statement, unless it affects only messages."""
         own = self.source(cursor)
         is_over = self.text[cursor.extent.end.offset:].startswith(b";")
         if not cursor.kind.is_expression() or not is_over or re.search(r'"|\bnotes?\b|why|fmt::', own):
@@ -190,7 +190,7 @@ def seeded_places(root, path, text):
 
 
 def sample(places, taken, count, rng):
-    """Of each kind in turn, none on top of another."""
+    """Takes from each kind in turn, without overlaps."""
     kinds = {}
     for place in places:
         kinds.setdefault(place.kind, []).append(place)

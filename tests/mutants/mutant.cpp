@@ -1,9 +1,9 @@
-// Which seeded defect this process has: generate.py calls it wherever there is one.
+// The seeded defect of this process. generate.py inserts a call wherever there is a defect.
 #include <cstdlib>
 
 int lockstep_mutant();
 
-// The number in LOCKSTEP_MUTANT; without it none.
+// The number in LOCKSTEP_MUTANT, or 0 if it is not set.
 int lockstep_mutant() {
   static const int number = [] {
     const char* const text = std::getenv("LOCKSTEP_MUTANT");

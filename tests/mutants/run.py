@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""run.py BUILD [--only N...] [--resume] [--jobs N]: which seeded defects the tests find.
+"""run.py BUILD [--only N...] [--resume] [--jobs N]: which seeded defects the tests detect.
 
-Runs the unit tests of model, engine and session and 30 simulated seeds of either kind, until one fails, for each defect of
-BUILD/mutants.json (generate.py). One that passes them all has survived: a test is missing, or the defect is none.
+For each defect of BUILD/mutants.json (generate.py), runs the unit tests of model, engine and session and 30 simulated
+seeds of either kind, until one fails. A defect that passes them all survives: a test is missing, or it is no defect.
 Exit code 1: a defect of seeded.py survived, or more than a tenth of the generated ones. Results so far are in
-BUILD/mutant-results.jsonl; --resume goes on from there.
+BUILD/mutant-results.jsonl; --resume continues from there.
 """
 import argparse
 import concurrent.futures
@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 
-SUITES = {  # the quicker ones first
+SUITES = {  # the faster ones first
     "unit_model": ["unit_model", "--gtest_fail_fast"],
     "unit_engine": ["unit_engine", "--gtest_fail_fast"],
     "simulate": ["simulate", "--seed", "1", "--seeds", "30", "--devices", "12-24"],
@@ -35,15 +35,15 @@ TIME_LIMIT = "time limit"
 
 
 class Limits:
-    """Of one suite: three times what it takes without a defect and 20 s, of the processor; more by the clock, as
-    others may use the machine."""
+    """Of one suite, in CPU time: three times its duration without a defect, plus 20 s. The limit in wall time is
+    higher, as others may use the machine."""
 
     def __init__(self, cpu=1800.0, clock=1800.0):
         self.cpu, self.clock = 3 * cpu + 20, 10 * clock + 60
 
 
 def run_suite(build, suite, number, limits):
-    """Why it failed, in a few words (None: it passed); and the seconds that it took, of the processor and in all."""
+    """Returns why it failed, briefly (None: it passed), and its duration in CPU and wall seconds."""
     command = [str(build / "bin" / SUITES[suite][0]), *SUITES[suite][1:]]
     cpu = math.ceil(limits.cpu)
     with tempfile.TemporaryDirectory(prefix="lockstep-mutant-") as scratch, tempfile.TemporaryFile() as output:
@@ -58,7 +58,7 @@ def run_suite(build, suite, number, limits):
         _, status, usage = os.wait4(process.pid, 0)
         alarm.cancel()
         try:
-            os.killpg(process.pid, signal.SIGKILL)  # what it has started
+            os.killpg(process.pid, signal.SIGKILL)  # its child processes
         except ProcessLookupError:
             pass
         process.returncode = code = os.waitstatus_to_exitcode(status)
@@ -106,7 +106,7 @@ def line_of(one):
 
 
 def summary(results):
-    """Prints it; True: enough are killed."""
+    """Prints the summary. Returns True if enough defects were killed."""
     good = True
     for name, of_kind in (("seeded", [one for one in results if one["kind"] == "seeded"]),
                           ("generated", [one for one in results if one["kind"] != "seeded"])):

@@ -1,7 +1,7 @@
-"""Seeded defects: what the engine and the gate promise, each taken back. seeded.py ROOT: whether each can be made.
+"""Seeded defects: each breaks one promise of the engine or the gate. seeded.py ROOT: checks that each applies.
 
-(file, the promise, the text that keeps it, the text with the defect). MUTANT is true where the defect is chosen; the
-text must be found exactly once. Their numbers are their places here, from 1 on.
+(file, the promise, the text that keeps it, the text with the defect). MUTANT is true where the defect is selected.
+The text must occur exactly once. The number of a defect is its position here, from 1.
 """
 import pathlib
 import sys
@@ -260,7 +260,7 @@ DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE
 
 
 def why_not(root, where, old, new):
-    """Why a defect can't be made in the sources under root; None: it can."""
+    """Returns why a defect does not apply to the sources under root, or None if it does."""
     times = (root / where).read_text().count(old)
     if times != 1:
         return f"found {times} times in {where}:\n{old}"
@@ -268,7 +268,7 @@ def why_not(root, where, old, new):
 
 
 def all_faults(root):
-    taken = {}  # by file: where a defect is, and which
+    taken = {}  # by file: the position and number of each defect
     for number, (where, promise, old, new) in enumerate(DEFECTS, 1):
         if why := why_not(root, where, old, new):
             yield f"{number} ({promise}): {why}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How long the twin of 64 hosts x 8 rails with 12 FRR switches takes to be up, and then to be converged: big_twin.sh [RUNS]
+# The time until the twin of 64 hosts x 8 rails with 12 FRR switches is up, and then until it is converged:
+# big_twin.sh [RUNS]
 . "$(dirname "$0")/twin_of_perf.sh"
 copy_example big-pod
 for _ in $(seq "${1:-1}"); do

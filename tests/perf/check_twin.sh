@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# A full check of rail-pod's twin by `lockstep drift --twin`, against the same reads of the same namespaces by (a) the
-# usual commands and (b) `ansible-playbook --check`, interleaved, so that what else the machine does falls on all three:
-# check_twin.sh [ROUNDS]
+# A full check of rail-pod's twin by `lockstep drift --twin`, against the same reads of the same namespaces by
+# (a) the usual commands and (b) `ansible-playbook --check`, interleaved, so that other load on the machine
+# affects all three: check_twin.sh [ROUNDS]
 #
-# Both others only read; neither compares, so they do less: one command (one task) a kind of read and namespace, those of
-# all ports in one shell loop; no BGP or BFD state, no LLDP, no offloads. Ansible: no facts, local connection, 8 forks.
+# Both others only read and do not compare, so they do less: one command (one task) per kind of read and
+# namespace, with all ports in one shell loop; no BGP or BFD state, no LLDP, no offloads. Ansible: no facts,
+# local connection, 8 forks.
 . "$(dirname "$0")/twin_of_perf.sh"
 rounds=${1:-5}
 command -v ansible-playbook >/dev/null || not_tested "beside ansible-playbook, which is not installed (Debian: ansible-core)"
@@ -18,7 +19,7 @@ sysctls='net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv4.fib_multipath
 of_port='net.ipv4.conf.$p.arp_announce net.ipv4.conf.$p.arp_ignore net.ipv4.conf.$p.rp_filter
   net.ipv6.conf.$p.disable_ipv6 net.ipv6.conf.$p.addr_gen_mode'
 
-# One line a read: NAMESPACE<tab>COMMAND.
+# One line per read: NAMESPACE<tab>COMMAND.
 reads=$work/reads
 for space in $(ls /run/netns | grep "^$prefix-"); do
   device=${space#"$prefix"-}
@@ -43,7 +44,8 @@ by_commands() {
   done <"$reads"
 }
 
-# An inventory of the namespaces, each with its commands by number; a task runs its number's command in all of them.
+# An inventory of the namespaces, each with its numbered commands. A task runs the command of its number in
+# all of them.
 python3 - "$reads" "$work" <<'PYTHON'
 import json, sys
 reads, work = sys.argv[1:]

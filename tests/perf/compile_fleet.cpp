@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
       sizes.push_back(static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)));
   }
   if (sizes.empty()) sizes = {64, 256, 1024, 4096, 16384};
-  // Each size in a process of its own, so that its peak is its own.
+  // Each size runs in its own process, to get its own peak.
   for (const unsigned hosts : sizes) {
     const pid_t child = fork();
     if (child == 0) measure({hosts, roce});

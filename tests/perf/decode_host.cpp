@@ -1,4 +1,4 @@
-// Decoding alone: what the kernel tells of a host with eight RoCE ports, as recorded in the VM lab
+// Only decoding: the kernel's messages for a host with eight RoCE ports, as recorded in the VM lab
 // (tests/unit/linux/recorded), from bytes to our structures. Goal: under 5 ms.
 #include <benchmark/benchmark.h>
 

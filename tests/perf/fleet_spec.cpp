@@ -94,11 +94,12 @@ std::string uplinks(const std::string& leaves, const std::string& spines, unsign
 }
 
 std::string uplinks(const FleetShape& shape) {
-  const unsigned spines = shape.spines() / 8;  // of a plane
+  const unsigned spines = shape.spines() / 8;  // per plane
   const std::string groups = "g[1-" + std::to_string(shape.groups()) + "]r";
   const std::string places = "s[1-" + std::to_string(spines) + "]";
   if (shape.one_plane) return uplinks(groups + "[0-7]", "p[0-7]" + places, shape.spines(), shape.leaves(), 1);
-  const unsigned strands = std::max(64 / spines, 1U);  // 64 uplinks a leaf, while there are few spines
+  // 64 uplinks per leaf switch, while there are few spine switches
+  const unsigned strands = std::max(64 / spines, 1U);
   std::string out;
   for (unsigned rail = 0; rail < 8; ++rail)
     out += uplinks(groups + std::to_string(rail), "p" + std::to_string(rail) + places, spines * strands,

@@ -1,4 +1,4 @@
-// Megabytes of specs that load() reads and checks in a second: load_specs [objects]
+// Megabytes of specs that load() reads and checks per second: load_specs [objects]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// A host of its own kind, and what it must be set up with: 2.4 kB.
+// A host of its own kind with its settings: 2.4 kB.
 std::string host(unsigned number) {
   std::string out = fmt::format(R"(---
 apiVersion: lockstep.dev/v1alpha1

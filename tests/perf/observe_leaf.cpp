@@ -1,5 +1,5 @@
-// How long it takes to observe a leaf of 128 ports with 1,000 prefixes over two next hops each, diversions of
-// the pool included, the first time and again. Goal: under 100 ms (issue 12). Needs root.
+// The time to observe a leaf switch of 128 ports with 1,000 prefixes over two next hops each, including
+// diversions of the pool, the first time and again. Goal: under 100 ms (issue 12). Needs root.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// How long it takes to observe one host's namespace (two rails, shaped and classified, policy routing),
-// against the iproute2, ethtool and sysctl commands that read the same. Goal: under 3 ms. Needs root.
+// The time to observe one host's namespace (two rails, shaped and classified, policy routing), against the
+// iproute2, ethtool and sysctl commands that read the same. Goal: under 3 ms. Needs root.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace lockstep;
 
 bool shell(const std::string& line) { return std::system((line + " >/dev/null 2>&1").c_str()) == 0; }
 
-// One rail as examples/rail-pod makes it: address, per-rail table, rule, rate and three traffic classes.
+// One rail as in examples/rail-pod: address, per-rail table, rule, rate and three traffic classes.
 std::vector<std::pair<std::string, Value>> rail_entries(int rail) {
   const std::string port = "rail" + std::to_string(rail);
   const std::string own = "10.64." + std::to_string(rail) + ".1";

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# observe_vs_tools.sh: one look at a host with eight RoCE ports beside dcb, ethtool, devlink, rdma, ip and tc asking for the
-# same, in turns, in the VM lab. Prints a line of figures; needs perf_observe_vs_tools of the bench preset. Exit code 1: it is
-# not ten times faster, or gave no figure.
+# observe_vs_tools.sh: one observation of a host with eight RoCE ports against dcb, ethtool, devlink, rdma, ip
+# and tc with the same reads, alternating, in the VM lab. Prints a line of figures. Needs
+# perf_observe_vs_tools of the bench preset. Exit code 1: it is not ten times faster, or gave no figure.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/../..")
 out=$(mktemp -d)

@@ -1,11 +1,11 @@
-// Seconds a stage and peak memory of load, validate, compile, diff and plan, for 64 to 16,384 hosts of 8
+// Seconds per stage and peak memory of load, validate, compile, diff and plan, for 64 to 16,384 hosts of 8
 // NICs: plan_fleet [hosts...] [--no-roce] [--careful] [--mtu] [--from-host]
 //
-// The observations are the intents' own trees with every thousandth entry changed; making them is not timed.
-// The peak counts them. In brackets: CPU seconds of all threads. --careful: plan under a policy of waves,
-// groups and capacity instead of none. --mtu: besides, every port has a smaller MTU than wanted.
-// --from-host: the program runs on the first host and reaches all others by its rails. Allocations are those
-// of the plan alone.
+// The observations are the intents' own trees with every thousandth entry changed. Building them is not
+// timed, but is included in the peak. In brackets: CPU seconds of all threads. --careful: plan under a policy
+// of waves, groups and capacity. --mtu: in addition, every port has a smaller MTU than desired. --from-host:
+// the program runs on the first host and reaches all others by its rails. Allocations are those of the plan
+// alone.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ namespace {
 std::atomic<std::size_t> allocations = 0;
 }  // namespace
 
-// Stand before libstdc++'s in this program, and count.
+// Override libstdc++'s operators in this program, and count.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* const made = std::malloc(size == 0 ? 1 : size)) return made;
@@ -52,7 +52,7 @@ constexpr std::size_t kThreads = 2;   // issue 2: "on two cores"
 
 struct Lap {
   double wall = 0;
-  double cpu = 0;  // of all threads: what a machine that others use too would not add
+  double cpu = 0;  // of all threads: unaffected by other load on the machine
   Lap operator+(const Lap& other) const { return {wall + other.wall, cpu + other.cpu}; }
   std::string text() const { return fmt::format("{:.3f} ({:.3f})", wall, cpu); }
 };
@@ -90,7 +90,7 @@ Value other_than(Value want) {
   }
 }
 
-// What every port of the fleet is to have another value of.
+// The entry that differs at every port of the fleet.
 constexpr RowId kMtu = row("interface[*]/mtu");
 
 // `count` runs over all entries of the fleet, so that drift falls on all rows and devices alike.
@@ -139,7 +139,7 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   };
 }
 
-// As from the first host, which reaches all others by all of its rails.
+// The own path of the first host, which reaches all others by all of its rails.
 OwnPath path_from_host(const Topology& topology) {
   const DeviceIndex self = topology.fabrics.front().hosts.front();
   std::vector<std::uint32_t> rails;
@@ -178,7 +178,7 @@ Result<Plan> plan_all(const Compiled& compiled, const Catalog& catalog, const st
   return make_plan(input);
 }
 
-// What the plan says of its order: ids of steps and numbers of barriers.
+// The size of the order in the plan: ids of steps and numbers of barriers.
 std::size_t waits_of(const Plan& plan) {
   std::size_t out = 0;
   for (const Step& step : plan.steps) out += step.after.size() + step.after_barriers.size();
@@ -247,7 +247,7 @@ int main(int argc, char** argv) {
       sizes.push_back(static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)));
   }
   if (sizes.empty()) sizes = {64, 512, 4096, 16384};
-  // Each size in a process of its own, so that its peak is its own.
+  // Each size runs in its own process, to get its own peak.
   for (const unsigned hosts : sizes) {
     const pid_t child = fork();
     if (child == 0) measure({hosts, roce}, chosen, mtu, from_host);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# plan_is_linear.sh PLAN_FLEET: a plan that changes the MTU of every port, of 512, 1,024 and 2,048 hosts of 8 NICs, made on one of
-# them, which reaches the others over the fabric: neither what it says of its order nor the allocations that make it more than
-# double (and a twentieth) with the hosts.
+# plan_is_linear.sh PLAN_FLEET: a plan that changes the MTU of every port, for 512, 1,024 and 2,048 hosts of 8
+# NICs, made on one of them, which reaches the others over the fabric: neither the size of the plan's order
+# nor the allocations to make it may more than double (plus a twentieth) when the number of hosts doubles.
 set -euo pipefail
 "$1" --mtu --from-host 512 1024 2048 | tee /dev/stderr | awk '
   { for (i = 2; i <= NF; ++i) {

@@ -1,5 +1,6 @@
-// How long all proofs take on 512 leaves x 128 spines x 32,768 host links (196,608 directed channels), and
-// one question about remaining capacity on the same fabric. Goal: well under a second, on one core.
+// The time of all proofs on 512 leaf switches x 128 spine switches x 32,768 host links (196,608 directed
+// channels), and of one question about remaining capacity on the same fabric. Goal: well under a second, on
+// one core.
 #include <chrono>
 #include <cstdio>
 #include <functional>

@@ -1,5 +1,6 @@
-// How long a gate takes to choose its pairs and to put them into rounds: 4,096 hosts x 8 rails, one leaf
-// changed. Goal: 50 ms, on one core. What is read of the specs and the devices is not in it; all else is.
+// The time a gate takes to select its pairs and to arrange them in rounds: 4,096 hosts x 8 rails, one leaf
+// switch changed. Goal: 50 ms, on one core. Reading the specs and the devices is not included, everything
+// else is.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-# Sourced by the measurements of twins: a twin of its own of one example (a copy, so that no other twin is touched), and
-# no trace of it afterwards. LOCKSTEP_BINARY: the program that is measured (a release build).
+# Sourced by the measurements of twins: brings up a twin of a copy of one example, so that no other twin is
+# touched, and removes it afterwards. LOCKSTEP_BINARY: the measured program (a release build).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 lockstep=${LOCKSTEP_BINARY:-$root/build/release/bin/lockstep}
@@ -26,7 +26,8 @@ copy_example() {
   cp -r "$root/examples/$1" "$specs"
 }
 
-# bring_up [twin up's options...]: up and converged; sets `prefix` (of the namespaces), up_seconds and apply_seconds.
+# bring_up [twin up's options...]: brings the twin up and converges it. Sets `prefix` (of the namespaces),
+# up_seconds and apply_seconds.
 bring_up() {
   local begin middle end
   begin=$(seconds)
@@ -39,7 +40,7 @@ bring_up() {
   prefix=ls-$("$lockstep" twin status -o json "$specs" | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
 }
 
-# median FILE: of one number a line.
+# median FILE: of a file with one number per line.
 median() { sort -g "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 largest() { sort -g "$1" | tail -1; }
 smallest() { sort -g "$1" | head -1; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# verbs_vs_perftest.sh [ROW]...: verbs bandwidth and latency beside perftest's in the VM lab; the rows (write_bw_64K ...; all
-# by default) share two machines, one after the other: under eight minutes. Prints README.md's table; needs
-# perf_verbs_vs_perftest of the bench preset. Exit code 1: a row's confidence interval excludes the goal, or a row gave no
-# figure.
+# verbs_vs_perftest.sh [ROW]...: bandwidth and latency of verbs against perftest's in the VM lab. The rows
+# (write_bw_64K ..., all by default) run one after the other on the same two machines, in under eight minutes.
+# Prints README.md's table. Needs perf_verbs_vs_perftest of the bench preset. Exit code 1: a row's confidence
+# interval excludes the goal, or a row gave no figure.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/../..")
 program=$root/build/bench/bin/perf_verbs_vs_perftest

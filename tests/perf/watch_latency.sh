@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# From a change by hand (the MTU of a rail of rail-pod's twin) to the line that `lockstep watch -o json` prints for it,
-# by an outside clock that begins before `ip` writes and ends when the line is read, and by the line's own
-# `microseconds` (from the kernel's event to the line): watch_latency.sh [TIMES]
-# A leaf that changes four times in 10 s is reported as flapping, once (reconciler/engine/watch.hpp): so each of the
-# eight rails goes wrong and back once, and then the next round waits.
+# From a manual change (the MTU of a rail of rail-pod's twin) to the line that `lockstep watch -o json` prints
+# for it, by an outside clock that starts before `ip` writes and stops when the line is read, and by the
+# line's own `microseconds` (from the kernel's event to the line): watch_latency.sh [TIMES]
+# A leaf switch that changes four times in 10 s is reported as flapping, once (reconciler/engine/watch.hpp),
+# so each of the eight rails is broken and restored once, and then the next round waits.
 . "$(dirname "$0")/twin_of_perf.sh"
 copy_example rail-pod
 bring_up

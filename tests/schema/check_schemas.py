@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Holds `lockstep schema` against a JSON Schema validator: the schemas are valid themselves, every spec of the tree
-passes them but where its annotation says that it is wrong, and each document of wrong.yaml fails there alone. Usage: check_schemas.py LOCKSTEP SOURCES
+"""Checks `lockstep schema` with a JSON Schema validator: the schemas are valid, every spec of the tree passes except at the
+place that its annotation marks as wrong, and each document of wrong.yaml fails at its marked place only.
+Usage: check_schemas.py LOCKSTEP SOURCES
 """
 import json
 import pathlib
@@ -13,7 +14,7 @@ import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """The YAML 1.2 core schema, which lockstep reads: `on` is a word, and a date is a text."""
+    """The YAML 1.2 core schema, which lockstep reads: `on` and dates are strings."""
 
 
 Loader.yaml_implicit_resolvers = {}
@@ -44,7 +45,7 @@ def kind_validator(kind):
 
 
 def place(error):
-    """As ValidationError.json_path, whose spelling of keys with dots and brackets differs between versions."""
+    """Like ValidationError.json_path, whose spelling of keys with dots and brackets differs between versions."""
     return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.absolute_path)
 
 
@@ -56,7 +57,7 @@ def documents(path):
 any_kind = schema_of()
 passed = 0
 for path in sorted([*sources.glob("examples/**/*.yaml"), *sources.glob("tests/cases/**/*.yaml")]):
-    if path.parent.name == "platforms":  # what describes a platform is no object
+    if path.parent.name == "platforms":  # a description of a platform is not an object of the language
         continue
     for document in documents(path):
         passed += 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh LOCKSTEP SOURCES: check_schemas.py, by Debian's own Python, whose packages cmake/install-packages.sh installs.
+# run.sh LOCKSTEP SOURCES: runs check_schemas.py with Debian's Python, whose packages cmake/install-packages.sh installs.
 set -eu
 here=$(dirname "$0")
 . "$here/../needs.sh"

@@ -10,7 +10,7 @@
 namespace lockstep::simulation {
 namespace {
 
-// Hosts on one pair of leaves: of a few devices so few that most have two pairs or three.
+// Hosts on one pair of leaf switches: with few devices so few that most clusters have two or three pairs.
 constexpr std::size_t kFew = 24;
 constexpr std::size_t hosts_per_pair(std::size_t devices) { return devices <= kFew ? 4 : 16; }
 constexpr std::uint64_t kSpeed = 400'000'000'000;
@@ -88,7 +88,7 @@ class Builder {
     }
   }
 
-  // `a`: the end nearer to the hosts.
+  // `a` is the end nearer to the hosts.
   void join(DeviceIndex a, const std::string& a_port, DeviceIndex b, const std::string& b_port) {
     Topology& topology = cluster_.compiled.topology;
     const auto link = static_cast<LinkIndex>(topology.links.size());

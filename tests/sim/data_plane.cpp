@@ -70,7 +70,7 @@ void DataPlane::add_pair(DeviceIndex from, DeviceIndex to) {
   }
 }
 
-// What the cable and the devices at its ends need, each once.
+// Adds the needs of the cable and of the devices at its ends, each once.
 void DataPlane::cross(Way& way, DeviceIndex near, LinkIndex cable, bool between_switches) const {
   way.cables.push_back(cable);
   for (const PortIndex end : {topology_.links[cable].a, topology_.links[cable].b}) {

@@ -1,8 +1,8 @@
-// DataPlane: what the devices' values mean for traffic between hosts, in a small model of its own, for
-// checkers: the oracle of what the program says a change can have touched.
+// DataPlane: a small independent model of what the values of devices mean for traffic between hosts. Checkers
+// use it as the oracle for the program's claims about what a change can touch.
 //
-// Promises: knows the topology and the values that a path needs (ports up, of which size, lossless, sessions'
-// neighbours, addresses, routes), and nothing of how the program tells what a change touches.
+// Promises: knows the topology and the values that a path needs (ports up, their MTU, lossless priorities,
+// neighbours of sessions, addresses, routes), and nothing of how the program computes what a change touches.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace lockstep::simulation {
 
 class DataPlane {
  public:
-  // What one value does for a path.
+  // The role of one value on a path.
   enum class Role : std::uint8_t { there, addressed, on, mtu, lossless, spread };
   struct Need {
     DeviceIndex device = 0;
     Path path;
     Role role = Role::there;
   };
-  // One way between a pair of hosts: on one rail, and between leaves over one spine.
+  // One path between a pair of hosts: on one rail, and between leaf switches over one spine switch.
   struct Way {
     std::vector<DeviceIndex> devices;
     std::vector<LinkIndex> cables;
@@ -31,17 +31,18 @@ class DataPlane {
   };
   struct Figure {
     bool usable = true;
-    std::uint32_t lossless = UINT32_MAX;  // priorities that are so all the way, as bits
-    std::int64_t mtu = INT64_MAX;         // the smallest on the way
-    std::int64_t spread = INT64_MAX;      // the smallest number of equal ways that a switch uses
+    std::uint32_t lossless = UINT32_MAX;  // lossless priorities on the whole path, as bits
+    std::int64_t mtu = INT64_MAX;         // the smallest on the path
+    std::int64_t spread = INT64_MAX;      // the smallest number of equal-cost paths of a switch
     bool operator==(const Figure&) const = default;
   };
 
-  // Each host with the next one, and with the one half of all hosts further on; `topology` outlives it.
+  // Pairs each host with the next one and with the one half of all hosts further on. `topology` must outlive
+  // this object.
   explicit DataPlane(const Topology& topology);
   const std::vector<Way>& ways() const { return ways_; }
   const std::vector<std::size_t>& ways_over(DeviceIndex device) const { return over_[device]; }
-  // `trees`: of each device of the topology.
+  // `trees`: one for each device of the topology.
   static Figure figure(const Way& way, const std::vector<const Tree*>& trees);
   std::string name(const Way& way) const;
 

@@ -1,4 +1,4 @@
-// How a process of the simulated program reaches devices that outlive it.
+// Connects a process of the simulated program to devices that outlive it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace lockstep::simulation {
 
-// Sessions that came down and stay so until somebody resets them.
+// Resets sessions that stay down until they are reset.
 class ResetSession final : public Remedy {
  public:
   using Cure = std::function<Result<Done>(const ChangeSet&)>;
@@ -39,8 +39,8 @@ class ResetSession final : public Remedy {
   Cure cure_;
 };
 
-// Of a device that has two drivers, one for its kernel and one for its routing daemons: which one carries a
-// row.
+// For a device with two drivers, one for its kernel and one for its routing daemons: the driver that supports
+// a row.
 inline constexpr std::size_t kParts = 2;
 inline std::size_t part_of(RowId row) {
   const std::string_view pattern = schema_row(row).pattern;
@@ -55,15 +55,15 @@ inline const std::vector<RowId>& rows_of(std::size_t part) {
   return kAll[part];
 }
 
-// A driver that a session is given: every call that gets through goes to the device.
+// A driver for a session: every call that is not lost reaches the device.
 class Line final : public Driver {
  public:
   struct Hooks {
-    std::function<std::optional<Error>()> why_silent;  // none: it answers
-    std::function<void()> writes;                      // before what may write gets through
+    std::function<std::optional<Error>()> why_silent;  // none: the device answers
+    std::function<void()> writes;                      // before a call that may write reaches the device
     ResetSession::Cure cure;
   };
-  // `rows`: that it carries; empty: all.
+  // `rows`: the rows that it supports; empty: all.
   Line(SimulatedDevice& device, std::string name, std::vector<RowId> rows, Hooks hooks)
       : remedy([this](const ChangeSet& effects) -> Result<Done> {
           if (auto why = hooks_.why_silent()) return *std::move(why);
@@ -91,7 +91,7 @@ class Line final : public Driver {
     if (own.rows.empty()) own.rows = {rows_.front()};
     return device_.observe(own, if_not, call);
   }
-  // What cuts the way to the device takes the answer with it, here and where it undoes something.
+  // A write that cuts the path to the device also loses the answer, here and when the device rolls back.
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
     if (auto why = hooks_.why_silent()) return *std::move(why);
     hooks_.writes();
@@ -118,7 +118,7 @@ class Line final : public Driver {
   Hooks hooks_;
 };
 
-// One watcher for all devices, as of a collector that they all report to.
+// One watcher for all devices, like a collector to which they all report.
 class Events final : public Watcher {
  public:
   int descriptor() const override { return wake_.number(); }

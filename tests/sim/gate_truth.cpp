@@ -1,8 +1,8 @@
-// simulate_gate: seeded changes of which it is known whether they make the fabric slower, carried out by the
-// engine and judged by its gate on figures that are as real ones are: noise, hiccups, hosts that are always
-// sick, other tenants' load.
+// simulate_gate: seeded changes with a known effect on the fabric's speed, applied by the engine and judged
+// by its gate on realistic figures: with noise, hiccups, permanently slow hosts, and load of other tenants.
 //   simulate_gate [--seed N] [--changes COUNT]
-// Exit code 1: of the harmless ones 1 % or more were undone, or of those that cost 20 % as many were kept.
+// Exit code 1: at least 1 % of the harmless changes were rolled back, or at least 1 % of those that cost 20 %
+// were kept.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,14 +21,14 @@ constexpr std::size_t kHosts = 8;
 constexpr std::size_t kPeers = 3;  // of each host that a change affects: engine.md, "Pairs"
 constexpr int kOldMtu = 9000;
 constexpr int kNewMtu = 4000;
-constexpr double kLeast = 90;  // the SLO, where a sound pair carries 100
+constexpr double kLeast = 90;  // the SLO; a healthy pair reaches 100
 
-// What the change really does to the hosts that have it.
+// The real effect of the change on its hosts.
 enum class Truth : std::uint8_t { harmless, slower, costlier };
 
 std::string host_name(std::size_t host) { return "gpu" + std::to_string(host); }
 
-// All are choices: what a quiet to a rather noisy machine does.
+// Assumed values, for a quiet to a rather noisy machine.
 struct Weather {
   explicit Weather(Random& random) {
     noise = 0.005 + random.unit() * 0.015;
@@ -103,7 +103,7 @@ class NoisyGate final : public Measurer {
     out.figure = random_.chance(Weather::kLost) ? 0 : repeats[1];
     out.noise = (repeats[2] - repeats[0]) / repeats[1];
     const bool own_cpu = has_it && truth_ == Truth::costlier;
-    // A cache that is shared makes each byte dearer.
+    // A shared cache raises the CPU cost per byte.
     out.cpu = (1 + Weather::kCostNoise * gauss()) * (own_cpu ? 1.25 : 1) *
               (stolen > 0 ? 1 + 0.1 * random_.unit() : 1);
     if (*out.figure == 0) out.cpu.reset();
@@ -117,7 +117,7 @@ class NoisyGate final : public Measurer {
   const Truth truth_;
   Random& random_;
   const Weather weather_;
-  double stolen_[kHosts]{};  // share of its CPUs that others take in this measurement
+  double stolen_[kHosts]{};  // the share of its CPUs that others use in this measurement
 };
 
 struct Counts {

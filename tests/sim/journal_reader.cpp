@@ -11,13 +11,13 @@
 namespace lockstep::simulation {
 namespace {
 
-// Rows written to any database of this process, which has one thread.
+// The number of rows written to any database of this process, which is single-threaded.
 std::uint64_t writes = 0;
 
-// The one of this moment; empty: none is.
+// The current commit check; empty: none.
 std::function<bool()> refuses_commit;
 
-// Of every connection that is opened from now on (sqlite3_auto_extension(3)).
+// Called for every connection opened from now on (sqlite3_auto_extension(3)).
 int follow_connection(sqlite3* database, char**, const sqlite3_api_routines*) {
   sqlite3_commit_hook(
       database, [](void*) { return refuses_commit && refuses_commit() ? 1 : 0; }, nullptr);

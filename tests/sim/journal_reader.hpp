@@ -1,7 +1,7 @@
-// JournalReader: what the program wrote down, read from the journal's file beside it, for checkers.
+// JournalReader: reads the program's journal file independently, for checkers.
 //
-// Promises: sees what is committed, at once; asks the file only when this process has written to a journal
-// since it was asked last. It knows the tables, and nothing of the code that fills them.
+// Promises: sees committed data at once, and queries the file only when this process has written to a journal
+// since the last query. It knows the tables, but not the code that fills them.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct NotedTicket {
 
 class JournalReader {
  public:
-  // `refuses`: asked at each commit of this process to any journal, true: nothing of it is stored, as where
-  // the disk is full.
+  // `refuses`: called at each commit of this process to any journal. If it returns true, the commit stores
+  // nothing, as on a full disk.
   JournalReader(const std::string& directory, std::function<bool()> refuses);
   ~JournalReader();
   JournalReader(const JournalReader&) = delete;
@@ -41,7 +41,7 @@ class JournalReader {
 
   // Whether this process has written to any journal since the last call.
   bool moved();
-  // The highest that was given out.
+  // The highest epoch used so far.
   std::uint64_t epoch();
   std::vector<NotedChange> changes_after(std::uint64_t id);
   std::vector<NotedTicket> tickets_after(std::uint64_t place);
@@ -49,7 +49,7 @@ class JournalReader {
   std::uint64_t not_ended();  // changes
   bool is_open(const std::string& ticket);
   std::vector<std::string> open_tickets(std::uint64_t epoch);  // of changes that have ended
-  // What it wrote, by device, but for what was taken back; in the order of the writes.
+  // The writes of a change by device, without those that were rolled back, in the order of the writes.
   std::vector<std::pair<std::string, ChangeSet>> writes_of(std::uint64_t change);
 
  private:

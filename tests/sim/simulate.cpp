@@ -1,14 +1,14 @@
 // simulate: runs seeded histories of a whole cluster in virtual time, each twice, and checks them.
-//   simulate [--seed N] [--seeds COUNT] [--devices 200] [--steps]     replay N: one seed, its history printed
-//   --devices 12-24: of a range, each seed its own number
-//   --seconds N: begins no seed after that wall time; without --seeds, as many as there is time for
-//   --at-least COUNT: fails where fewer seeds ran
-//   --others: also outages by others, full disks, a clock that jumps, sessions that only a remedy brings
-//     back, suites that only alert, --strict, switches with two drivers, configuration that is lost unless it
-//     is saved, and a program on one of the hosts that it reaches over the fabric
-//   --hashes: besides, the hash of each seed's history, to compare with another process
-// Exit code 1: a checker found something, two runs of a seed differ, too few ran, or of many seeds none gave
-// some checker anything to check.
+//   simulate [--seed N] [--seeds COUNT] [--devices 200] [--steps]     replay N: one seed, prints its history
+//   --devices 12-24: each seed has its own number from this range
+//   --seconds N: starts no seed after that wall time; without --seeds, as many as there is time for
+//   --at-least COUNT: fails if fewer seeds ran
+//   --others: also outages by others, full disks, a clock that jumps, sessions that only a remedy restores,
+//     suites that only alert, --strict, switches with two drivers, configuration that is lost unless it is
+//     saved, and a program that runs on one of the hosts and reaches the others over the fabric
+//   --hashes: also prints the hash of each seed's history, to compare with another process
+// Exit code 1: a checker found a violation, two runs of a seed differ, too few seeds ran, or many seeds gave
+// some checker nothing to check.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -93,7 +93,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
   return out;
 }
 
-// False: a checker found something, or the two runs differ.
+// Returns false when a checker found a violation or the two runs differ.
 bool run_twice(const WorldOptions& options, WorldResult& first) {
   first = World(options).run();
   WorldOptions silent = options;
@@ -110,8 +110,8 @@ bool run_twice(const WorldOptions& options, WorldResult& first) {
   return false;
 }
 
-// In how many seeds it comes about at least once, unless something is wrong with the simulation: ten times
-// the mean distance of two that was measured, for the rarest.
+// The number of seeds in which the event occurs at least once, unless the simulation is wrong: for the rarest
+// events, ten times the measured mean distance between two occurrences.
 struct Counted {
   const char* what;
   std::size_t (*count)(const WorldCounts& counts);
@@ -152,7 +152,7 @@ constexpr Counted kCounted[] = {
     {"late writes of a first leader, after those of the second", of<&WorldCounts::late>, 600},
 };
 
-// With --others.
+// Only with --others.
 constexpr Counted kCountedOfOthers[] = {
     {"outages by others, between plan and apply", of<&WorldCounts::out_planned>, 100},
     {"outages by others in the middle of an apply", of<&WorldCounts::out_meanwhile>, 100},
@@ -178,7 +178,7 @@ constexpr Counted kCountedOfOthers[] = {
     {"applies that went on from there", of<&WorldCounts::gone_on>, 150},
 };
 
-// False: of many seeds none gave a checker anything to check.
+// Returns false when many seeds gave a checker nothing to check.
 bool report(const WorldCounts& counts, std::uint64_t seeds, std::span<const Counted> counted) {
   bool all = true;
   for (const Counted& one : counted) {
@@ -199,8 +199,8 @@ int main(int argc, char** argv) {
                  "[--devices N|N-N (8 and more)] [--steps] [--hashes] [--others] | replay N\n");
     return 2;
   }
-  // Of machines and of what a cluster's first apply locks, too, this process has its own: another that
-  // simulates is no other leader.
+  // The locks of machines and of first applies are private to this process, so that another simulation is not
+  // another leader.
   const lockstep::simulation::StateDirectory machines;
   const lockstep::simulation::StateDirectory states;
   setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);

@@ -1,4 +1,5 @@
-// A state directory of a simulation's own, in memory where the machine has such a file system, gone with it.
+// The state directory of a simulation, in memory where the machine has such a file system. Removed with its
+// object.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// What happens in a World, and when: processes of the program that are begun, killed and followed by others.
+// The course of events in a World: processes of the program that start, are killed and are followed by
+// others.
 #include "world.hpp"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ namespace {
 
 constexpr std::uint64_t kFnvOffset = 14695981039346656037ULL;
 constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
-constexpr double kContends = 0.02;  // a step in which a second leader tries
+constexpr double kContends = 0.02;  // of a step: a second leader tries
 
-// Of a process that had waited while another changed what is to be restored.
+// The error for a process that waited while another changed the entries to restore.
 bool is_to_run_again(const Error& why) {
   return why.kind == ErrorKind::conflict && why.text().find("since the specs were read") != std::string::npos;
 }
@@ -29,8 +30,8 @@ bool is_over(StepState state) {
 
 }  // namespace
 
-// Who has taken a bad value back from the specs approves what was rolled back with it, once nothing else is
-// left to be done.
+// An operator who reverted a bad value in the specs approves the other rolled-back entries once nothing else
+// is left to do.
 ApplyRequest World::request() const {
   ApplyRequest out{
       .command = "lockstep apply", .author = "a person", .strict = strict_, .deletion_confirmed = true};
@@ -145,7 +146,8 @@ std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> on
   return process;
 }
 
-// False: it was killed. Nothing is left of it but its journal; what was on the wire is lost with its sockets.
+// Returns false when the process was killed. Only its journal remains. Calls on the wire are lost with its
+// sockets.
 bool World::runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work) {
   process_ = process.get();
   cured_.clear();
@@ -159,10 +161,10 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
     ++result_.counts.killed;
     lives = false;
   }
-  follow_journal();  // what it did last, while its epoch is the newest
+  follow_journal();  // its last writes, while its epoch is the newest
   was_unstored_ = std::exchange(unstored_, 0) > 0;
   unstored_before_ = 0;
-  full_for_ = 0;  // somebody makes room
+  full_for_ = 0;  // the disk has space again
   const Time::duration wait = std::exchange(waits_, false) ? wait_for_window() : Time::duration{};
   clock_ = now() + wait;
   waited_ += wait;
@@ -193,7 +195,7 @@ void World::after_step() {
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
 }
 
-// For --only.
+// Draws devices for --only.
 std::vector<std::string> World::draw_only() {
   const double share = random_.unit();
   std::vector<std::string> out;
@@ -203,7 +205,7 @@ std::vector<std::string> World::draw_only() {
   return out;
 }
 
-// Two people at once; if the first is killed, the second takes over.
+// Two operators at once. If the first process is killed, the second takes over.
 void World::contested_apply() {
   if (away_chance_ > 0 && random_.chance(0.3)) leave();
   if (clock_chance_ > 0 && random_.chance(0.3)) jump_clock();
@@ -220,7 +222,7 @@ void World::contested_apply() {
   if (lives || !second) return;
   ++result_.counts.took_over;
   late_ = std::exchange(last_write_, {});
-  // It slept meanwhile.
+  // The second process slept meanwhile.
   second->executor->at(clock_, [] {});
   while (second->executor->now() < clock_) second->executor->step();
   runs(std::move(second), [this](Process& process) { person_applies(process); });
@@ -239,7 +241,7 @@ void World::contend() {
     violation("a second leader is refused as " + std::string(to_string(second.error().kind)));
 }
 
-// What `lockstep apply --yes` does. True: all is as it should be, and nothing was left to judge.
+// Like `lockstep apply --yes`. Returns true when everything is as desired and nothing was left to judge.
 bool World::person_applies(Process& process) {
   ClusterSession& session = *process.session;
   const Result<EarlierRuns> earlier = session.prepare_apply(request());
@@ -349,11 +351,11 @@ Progress World::progress() {
   return progress;
 }
 
-// `lockstep watch --converge`, until the faults have come and gone; without faults until it has healed all
-// that it may.
+// Like `lockstep watch --converge`, until the faults have come and gone, or without faults until everything
+// that it may heal is healed.
 void World::watch(bool with_faults) {
-  std::set<std::string> held;  // devices that the last healing did not bring back
-  forget_what_is_gone();       // what a healing brings back, after a run took it back, is no change's
+  std::set<std::string> held;  // devices that the last healing did not restore
+  forget_what_is_gone();       // an entry that a healing restores after a rollback belongs to no change
   healing_ = true;
   runs(begin_process(), [&](Process& process) {
     const std::unique_ptr<ClusterWatch> watch = process.session->make_watch(
@@ -411,8 +413,8 @@ void World::run_until(Time when) {
   }
 }
 
-// Faults have stopped: a few rounds, and nothing is left to do. Virtual minutes, not wall time; and besides
-// the hours until a window opens, of which there is one every day: as many as there may be waves.
+// Faults have stopped: a few rounds must converge everything. The limit is in virtual minutes, plus the hours
+// until a window opens. There is one window a day, and there may be as many waits as waves.
 bool World::converge_quietly() {
   const Time until = clock_ + std::chrono::minutes(30) - waited_;
   const auto waited_most = waited_ + std::chrono::days(7);
@@ -420,7 +422,7 @@ bool World::converge_quietly() {
   strict_ = false;
   for (bool converged = false; clock_ < until + waited_ && waited_ < waited_most;) {
     if (windows_too_short_) lift_windows();
-    if (asks_) take_spec_back();  // what is held needs that, or a word that nobody gives for a bad value
+    if (asks_) take_spec_back();  // held steps need that, or an approval that a bad value never gets
     runs(begin_process(), [&](Process& process) { converged = person_applies(process); });
     leads_ = false;
     if (converged) return true;

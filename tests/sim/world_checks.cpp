@@ -1,4 +1,4 @@
-// What is checked after every call of a device and after every step.
+// The checks after every call to a device and after every step.
 #include <algorithm>
 
 #include "specs/model/schema_rows.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr RowId kLock = row("route-mtu[*]");
 
-// Of collections that are owned whole the specs want no member here.
+// The specs here want no member of fully owned collections.
 bool is_claimed(const Intent& intent, RowId row) {
   return std::ranges::find(intent.claims, row, &Claim::collection) != intent.claims.end();
 }
@@ -20,11 +20,12 @@ bool has_more(const Intent& intent, const Tree& tree) {
 
 }  // namespace
 
-// What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
-// left, and of the spines that two leaves in service have in common; the smaller of the worst two.
+// The definition of minCapacity (specs/fabric/capacity.hpp), computed independently: the smaller of the worst
+// remaining share of a host's links and the worst remaining share of common spine switches of two leaf
+// switches in service.
 double World::capacity_left(const Outage& outage) const {
   std::map<std::string, std::set<std::uint32_t>> links_gone;  // by host: cables
-  std::map<std::string, std::set<std::string>> spines_gone;   // by leaf
+  std::map<std::string, std::set<std::string>> spines_gone;   // by leaf switch
   std::set<std::uint32_t> cables(outage.cables.begin(), outage.cables.end());
   const auto counts = [&outage](const std::string& name) {
     return !std::ranges::binary_search(outage.devices, name) ||
@@ -81,7 +82,7 @@ bool World::shows_sessions(const Place& place, const Observation& observed) {
              });
 }
 
-// A session over a cable that others keep from carrying is not the device's own.
+// A session over a cable that others took out of service is not judged.
 bool World::is_as_wanted(const Place& place) const {
   const Tree& truth = place.device->truth();
   const auto is_lost = [&](Path path) {
@@ -110,7 +111,7 @@ void World::seen(const SimulatedCall& call) {
       note_sessions(place, call);
       note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
-      // An observation of a few rows tells nothing about the rest.
+      // An observation of a few rows says nothing about the rest.
       if (place.is_whole(*call.scope)) {
         if (std::exchange(place.written_since[part], false) || call.observed->unread.empty())
           place.observed[part].clear();
@@ -131,7 +132,7 @@ void World::seen(const SimulatedCall& call) {
   if (call.kind == SimulatedCall::Kind::apply) may_be_killed(kill_chance_);
 }
 
-// The journal has the ticket before the device has the write, and it is one of the leader of now.
+// The journal has the ticket before the device has the write, and the ticket belongs to the current leader.
 void World::check_ticket(Place& place, const SimulatedCall& call) {
   const Guard& guard = *call.guard;
   const auto noted = tickets_.find(guard.ticket);
@@ -158,8 +159,8 @@ void World::note_sessions(Place& place, const SimulatedCall& call) {
     }
 }
 
-// A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on
-// its way for long while another reader has had a newer one.
+// A remedy must be in the plan, for open effects, and on devices that may be written. An answer may have been
+// delayed while another reader received a newer one.
 void World::check_cure(const Place& place, const ChangeSet& effects) {
   if (!place.is_observed[place.part(ResetSession::kSession)])
     violation(place.name + " was reset without a fresh observation");
@@ -176,7 +177,7 @@ void World::check_cure(const Place& place, const ChangeSet& effects) {
   if (!planned) violation(place.name + " was reset, and no plan that is carried out has a remedy of it");
 }
 
-// Once a wave, and not for ever where nobody asked: one that the device refused may be tried again.
+// At most once per wave, and limited in automatic runs. A remedy that the device refused may be tried again.
 void World::count_cure(const Place& place) {
   ++result_.counts.cures;
   const std::size_t times = ++cured_[place.name];
@@ -193,7 +194,7 @@ void World::count_cure(const Place& place) {
     violation(place.name + " was reset " + std::to_string(lately) + " times in an hour, and nobody asked");
 }
 
-// Whatever was reset since the healing before is of this one's plan.
+// Every reset since the previous healing must be in the plan of this one.
 void World::check_healed_by_remedies(const Healing& healing) {
   for (const auto& [device, times] : std::exchange(cured_, {})) {
     const bool planned = std::ranges::any_of(healing.plan.steps, [&](const Step& step) {
@@ -259,8 +260,8 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
   return disturbed;
 }
 
-// Only what is not yet back from our own hand counts: what others broke is not in our budget, also where we
-// open it again. Nor what the device itself calls back, in an old state that it calls its own of now.
+// Counts only the program's own disturbances that are not over yet. Outages by others are not in its budget,
+// even when the program brings them back, nor are old states that a device reports as current.
 void World::check_budget(const Place& place, bool undoes) {
   bool is_approved = false;
   for (const auto& [name, other] : places_) {
@@ -282,7 +283,7 @@ void World::check_budget(const Place& place, bool undoes) {
   }
 }
 
-// By our own hand, but for one device.
+// The program's own disturbances, except those of one device.
 Outage World::disturbed_now(const Place* but) const {
   Outage outage;
   std::set<std::uint32_t> cables;
@@ -299,7 +300,8 @@ Outage World::disturbed_now(const Place* but) const {
   return outage;
 }
 
-// What others took away and was shown long enough counts as well, unless this write takes nothing more away.
+// Outages by others that have been observed long enough count as well, unless this write removes no further
+// capacity.
 void World::check_beside_others(const Place& place) {
   std::set<std::string> devices;
   std::set<std::uint32_t> cables;
@@ -317,7 +319,7 @@ void World::check_beside_others(const Place& place) {
     return capacity_left(ours);
   };
   const double left = left_beside(disturbed_now(nullptr));
-  // What the run itself opened again carried nothing before it.
+  // Ports that the run itself reopened carried no traffic before it.
   Outage before = disturbed_now(&place);
   before.cables.insert(before.cables.end(), reopened_.begin(), reopened_.end());
   if (left >= 0.5 || left >= left_beside(std::move(before))) return;
@@ -342,10 +344,10 @@ void World::check_states(const std::vector<DeviceState>& states) {
   }
 }
 
-// Of a process that has just taken the lock.
+// Called for a process that has just taken the lock.
 void World::check_leads() {
   leads_ = true;
-  // What an earlier process left is owed by its own rules.
+  // Changes of an earlier process are judged by its own rules.
   moved_.clear();
   unmeasured_.clear();
   follow_journal();
@@ -364,7 +366,7 @@ bool World::all_healed(const std::set<std::string>& held) const {
   });
 }
 
-// What the watch did not bring back it must have said so.
+// The watch must have reported every device that it did not heal.
 void World::check_healed(const std::set<std::string>& held) {
   if (!windows_.empty()) return;
   for (const auto& [name, place] : places_)
@@ -372,7 +374,7 @@ void World::check_healed(const std::set<std::string>& held) {
       violation(name + " has drifted, and was neither healed nor reported");
 }
 
-// Before anything else happens that what was planned on could be taken for.
+// Runs before any event that could be mistaken for the state that was planned on.
 void World::follow_journal() {
   if (!journal_.moved()) return;
   const std::uint64_t epoch = journal_.epoch();
@@ -380,7 +382,7 @@ void World::follow_journal() {
   epoch_ = epoch;
   for (const NotedChange& change : journal_.changes_after(changes_.empty() ? 0 : changes_.rbegin()->first)) {
     note_traffic();
-    constexpr std::string_view kUndo = "undo of change ";
+    constexpr std::string_view kUndo = "rollback of change ";
     constexpr std::string_view kEvens = "both ends of a cable alike: of change ";
     KnownChange& known = changes_[change.id];
     known.healing = healing_;
@@ -405,8 +407,8 @@ void World::follow_journal() {
     violation("a change ended with an open ticket: " + ticket);
 }
 
-// A snapshot is of the watch's own observations, while a healing reads the same devices: what it newly calls
-// in sync was seen so since the snapshot that told of the device before.
+// A snapshot comes from the watch's own observations, while a healing reads the same devices: a device newly
+// shown in sync was observed so since the snapshot that last reported the device.
 void World::follow_snapshots() {
   if (watch_ == nullptr) return;
   const std::shared_ptr<const Snapshot> before = std::exchange(snapshot_, watch_->snapshot());
@@ -420,9 +422,9 @@ void World::follow_snapshots() {
   }
 }
 
-// Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by the neighbours at both ends, one that leads to a host by the host's address,
-// if it is one that the specs want or that we wrote. What could never be read may be there.
+// Determines which switches and ports carry traffic, as observed when this plan was made: a port with its own
+// session by the neighbours at both ends, a port to a host by an address of the host that the specs want or
+// the program wrote. Entries that could never be read count as present.
 void World::note_traffic() {
   const auto all_observed = [this](const std::string& device, RowId row, const auto& may_have) {
     const std::vector<Observation>& observed = places_.at(device).seen_of(row);

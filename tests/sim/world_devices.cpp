@@ -1,4 +1,4 @@
-// The devices of a World, and what goes wrong with them and with those who change them.
+// The devices of a World, and the faults of devices and of the programs and operators that change them.
 #include <algorithm>
 #include <iterator>
 
@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 Path entry(const std::string& text) { return *Path::parse(text); }
 
-// Who stands in for whom, by the names alone.
+// The redundancy group, derived from the name alone.
 std::string group_of(const TopologyDevice& device) {
   if (device.role == DeviceRole::host) return "";
   if (device.role == DeviceRole::spine) return "spines";
@@ -57,16 +57,16 @@ void World::add(const TopologyDevice& device, Intent& intent) {
   place.device = std::make_unique<SimulatedDevice>(device.name, random_.next());
   place.device->seen = [this](const SimulatedCall& call) { seen(call); };
   place.device->clock = [this] { return now(); };
-  // An entry of somebody else's: no intent names it, no claim covers it.
+  // A foreign entry: no intent mentions it, and no claim covers it.
   place.device->set(entry("service[theirs]"), Value::text("running"));
   place.device->set(entry("vlan[666]"), Value::present());
-  // Sessions follow the configuration at once, but for flaps.
+  // Sessions follow the configuration at once, except during flaps.
   place.device->effects = [this, &place](Tree& tree) {
     reopen(place, tree);
     for (const Entry& want : place.intent->want.of_row(row("bgp/neighbor[*]/session"))) {
       const std::string port(want.path.key(0));
       const bool is_there = bool(tree.value(Path(row("bgp/neighbor[*]"), {port})));
-      if (!is_there) place.stuck.erase(port);  // a new one is another
+      if (!is_there) place.stuck.erase(port);  // a new session is independent of the old one
       const bool down = place.down.whole || place.down.ports.contains(port) || place.stuck.contains(port) ||
                         (is_any_out() && !carries(*wiring_.cable_at(place.name, port)));
       tree.set(want.path, Value::text(is_there && !down ? "Established" : "Idle"));
@@ -75,7 +75,7 @@ void World::add(const TopologyDevice& device, Intent& intent) {
   };
 }
 
-// `part`: of a device that has two drivers.
+// `part`: the driver of a device with two drivers.
 Result<std::optional<Attached>> World::attach(const DriverTarget& target, std::size_t part) {
   Attached attached;
   Place& place = places_.at(target.device);
@@ -103,7 +103,7 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target, std::s
   return std::optional<Attached>(std::move(attached));
 }
 
-// An event may be lost, and all of them when the watcher is overrun.
+// An event may be lost, and all events when the watcher is overrun.
 void World::changed(const Place& place) {
   const std::shared_ptr<Events> events = events_.lock();
   if (!events || random_.chance(0.1)) return;
@@ -113,7 +113,7 @@ void World::changed(const Place& place) {
     events->happened(place.name);
 }
 
-// As their specs say, but for what other hands did since.
+// Sets devices as their specs want, except for later changes by others.
 void World::put_in_service() {
   for (auto& [name, place] : places_)
     for (const Entry& want : place.intent->want.entries())
@@ -124,7 +124,7 @@ void World::put_in_service() {
 }
 
 void World::arm_faults() {
-  // Which kinds are armed at all is drawn first, then how often each strikes.
+  // First draws which kinds of faults are armed, then how often each occurs.
   const auto draw = [this](double most) { return random_.chance(0.4) ? random_.unit() * most : 0.0; };
   delays_.lost_request = draw(0.05);
   delays_.lost_reply = draw(0.05);
@@ -153,7 +153,7 @@ void World::stop_faults() {
   delays_ = SimulatedDelays{};
   drift_chance_ = kill_chance_ = away_chance_ = outage_chance_ = 0;
   full_disk_chance_ = clock_chance_ = stuck_chance_ = cut_chance_ = 0;
-  self_.clear();  // from elsewhere, where no way can be cut
+  self_.clear();  // the program runs elsewhere, where no path can be cut
   come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }
@@ -168,7 +168,7 @@ World::Place& World::draw_place() {
   return at->second;
 }
 
-// Another operator, at any moment.
+// A change by another operator, at any time.
 void World::drift() {
   Place& place = draw_place();
   const auto wanted = place.intent->want.entries();
@@ -182,7 +182,7 @@ void World::drift() {
     else
       place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
   } else if (random_.chance(0.5)) {
-    // Every port says whether it is up; others shut some (world_outages.cpp).
+    // Every port has an admin state. Others shut some ports (world_outages.cpp).
     if (victim.path.row() != row("interface[*]/admin")) place.device->set(victim.path, Value{});
   } else if (random_.chance(0.2)) {
     place.device->reboot();
@@ -192,10 +192,9 @@ void World::drift() {
   forget_what_is_gone(place);
 }
 
-// A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
-// that it names. What had no session up, before the write as after it, has lost none, and nothing by which
-// one could see it come back; nor has what the same run opened again, of which it has yet to see that it
-// carries.
+// A change that disturbs traffic takes sessions down for a while: of the whole device, or of the ports in the
+// change. A session that was not up both before and after the write is not lost, and its return could not be
+// observed. The same applies to ports that this run reopened and has not yet observed to carry traffic.
 void World::flap(Place& place, const Disturbance& disturbed) {
   if (place.down.any() || random_.chance(0.5)) return;
   const auto is_up = [this, &place](const std::string& port) {
@@ -239,7 +238,7 @@ Result<Done> World::cure(Place& place, const ChangeSet& effects) {
   return Done{};
 }
 
-// What a killed leader had still on the wire comes after its successor has written there.
+// A write of a killed leader that was still on the wire arrives after its successor has written there.
 void World::arrive_late() {
   if (!late_ || places_.at(late_->device).writer <= late_->guard.epoch) return;
   const Write write = *std::exchange(late_, {});

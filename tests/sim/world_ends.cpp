@@ -1,5 +1,5 @@
-// What must be alike at both ends of a cable, its MTU and its lossless priorities, compared with what each
-// apply makes of it.
+// The entries that must match at both ends of a cable, its MTU and its lossless priorities, compared with the
+// result of each apply.
 #include <algorithm>
 #include <array>
 
@@ -33,7 +33,8 @@ Value World::truth_at(const PortName& port, RowId row) const {
   return places_.at(port.device).device->truth().value(Path(row, {port.port}));
 }
 
-// As a plan is made: what is there, and where each observation that it can be made on differs.
+// Called when a plan is made: records the actual values, and where every observation that the plan may use
+// differs.
 void World::note_ends(const Process& process) {
   ends_.clear();
   ends_turn_ = turn_;
@@ -61,7 +62,7 @@ void World::note_ends(const Process& process) {
     }
 }
 
-// A device that shows an old state as its own of now may show what is wanted of it.
+// A device that reports an old state as current may appear as desired.
 void World::note_shown(const Place& place, const Observation& observed) {
   if (ends_.empty() || place.device->faults.stale_read == 0) return;
   for (const std::string& port : place.ports) {
@@ -73,9 +74,9 @@ void World::note_shown(const Place& place, const Observation& observed) {
   }
 }
 
-// One end is not begun where the other can't be read, or may not be changed in this run and differs. A cable
-// that has a lossless priority at both ends never has none, whichever takes another's place; of a device that
-// shows an old state nobody can say that it has not turned.
+// One end is not started when the other can't be read, or may not be changed in this run and differs. A cable
+// with a lossless priority at both ends never has none during a replacement, which is not checked for devices
+// that may report an old state.
 void World::check_other_end(const Place& place, const Change& change) {
   const auto matter = std::ranges::find(kAlike, change.path.row());
   if (change.path.row() == kPfc) {
@@ -99,13 +100,13 @@ void World::check_other_end(const Place& place, const Change& change) {
     violation(place.name + " was written at " + change.path.text() + ", whose other end is away");
 }
 
-// Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own,
-// also before this run, where an earlier change is undone that wrote it.
+// Both ends have their desired values, or neither does, or the report explains it. Values changed by others
+// are ignored, also those before this run where an earlier change is rolled back.
 void World::check_ends(const ApplyReport& report) {
   const bool said = report.verdict == ApplyVerdict::undo_failed ||
                     has_any(report.notes, "left with ends that differ") ||
                     has_any(report.notes, "the other end of its cable is left as it is");
-  std::map<std::string, std::size_t> since;  // by device: of what is undone, the first write
+  std::map<std::string, std::size_t> since;  // by device: the first write of the changes that are rolled back
   for (const UndoneChange& one : report.undone)
     for (const auto& [device, turn] : changes_.at(one.change).first_ticket) {
       const auto [at, is_new] = since.try_emplace(device, std::min(turn, ends_turn_));

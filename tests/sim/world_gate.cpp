@@ -1,5 +1,5 @@
-// The benchmarks of a World (which paths were judged since they were last touched), what follows from an
-// undo, and its windows.
+// The benchmarks of a World (which paths were judged since they were last touched), the consequences of a
+// rollback, and its windows.
 #include <algorithm>
 #include <cstdio>
 
@@ -9,7 +9,7 @@
 namespace lockstep::simulation {
 
 void World::build_paths() {
-  std::map<std::string, std::map<std::string, std::uint32_t>> up;  // leaf, spine: the cable
+  std::map<std::string, std::map<std::string, std::uint32_t>> up;  // leaf switch, spine switch: the cable
   for (std::uint32_t cable = 0; cable < wiring_.cables.size(); ++cable) {
     const Cable& one = wiring_.cables[cable];
     if (places_.at(one.a.device).role == DeviceRole::leaf)
@@ -28,7 +28,7 @@ void World::build_paths() {
   }
 }
 
-// What is healed is measured by nobody.
+// Healings are not measured.
 void World::touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change) {
   if (changes_.at(change).healing) return;
   Step step;
@@ -39,20 +39,21 @@ void World::touch_paths(const std::string& device, const ChangeSet& changes, std
     if (blast.touches_path(path.devices, path.cables)) path.unjudged.insert(change);
 }
 
-// What a person finds with another value, by another hand or by a change since, nobody can judge any more.
+// Entries that have changed since, by another writer or a later change, can no longer be judged.
 void World::forget_what_is_gone() {
   std::map<std::uint64_t, BlastRadius> left;
   const auto left_of = [&](std::uint64_t change) -> const BlastRadius& {
     const auto [place, is_new] = left.try_emplace(change);
     if (!is_new) return place->second;
-    std::map<std::pair<std::string, Path>, std::pair<Value, Value>> wrote;  // what was before, and is left
+    // the value before, and the value written last
+    std::map<std::pair<std::string, Path>, std::pair<Value, Value>> wrote;
     for (const auto& [device, writes] : journal_.writes_of(change))
       for (const Change& one : writes)
         wrote.try_emplace({device, one.path}, one.was, one.want).first->second.second = one.want;
     std::vector<Step> steps;
     for (const auto& [entry, values] : wrote) {
       const auto& [was, want] = values;
-      if (was == want) continue;  // a lock of routes that came and went
+      if (was == want) continue;  // a lock of routes that was set and removed
       if (places_.at(entry.first).device->truth().value(entry.second) != want) continue;
       steps.emplace_back().device = entry.first;
       steps.back().changes.push_back({entry.second, {}, want, 0, false});
@@ -61,13 +62,14 @@ void World::forget_what_is_gone() {
   };
   for (FlowPath& path : paths_)
     std::erase_if(path.unjudged, [&](std::uint64_t change) {
-      // What an undo wrote there is taken back with it, also where the undo did not succeed whole elsewhere.
+      // The writes of a rollback count as rolled back with its change, even where the rollback failed
+      // elsewhere.
       const std::uint64_t of = changes_.at(change).undoes.value_or(change);
       return !left_of(of).touches_path(path.devices, path.cables);
     });
 }
 
-// What a hand other than the program's took away is gone, also where a healing brings it back.
+// A change removed by another writer is gone, even when a healing restores it.
 void World::forget_what_is_gone(const Place& moved) {
   if (std::ranges::any_of(paths_, [&moved](const FlowPath& path) {
         return !path.unjudged.empty() && std::ranges::find(path.devices, moved.name) != path.devices.end();
@@ -129,8 +131,8 @@ void World::judge_path(FlowPath& path, const GateQuestion& question, bool broken
   path.unjudged.clear();
 }
 
-// Of each round, whether it gives cause to undo what was done: it got worse than before, and the controls did
-// not. Where these fell, nobody could tell, and it is still to be judged.
+// For each round, records whether it is a reason to roll back: a path got worse than before and the controls
+// did not. Where the controls fell, the verdict is unknown and still pending.
 void World::note_round(const GateQuestion& question, const GateMeasurement& measured) {
   constexpr double kAsBefore = 0.95;
   using When = GateQuestion::When;
@@ -182,7 +184,8 @@ void World::note_round(const GateQuestion& question, const GateMeasurement& meas
   }
 }
 
-// Of a path that begins at an address of this change nobody knows what it was before: where it is broken.
+// The state before is unknown for a path that starts at an address of this change. Returns whether such a
+// path is broken.
 bool World::brings_broken_paths(std::uint64_t change) {
   return std::ranges::any_of(journal_.writes_of(change), [this](const auto& one) {
     const auto& [device, writes] = one;
@@ -195,7 +198,7 @@ bool World::brings_broken_paths(std::uint64_t change) {
   });
 }
 
-// What stays is not what broke the benchmarks, and what is undone did, as far as those could tell.
+// A kept change did not break the benchmarks, and a rolled-back change did, as far as they could determine.
 void World::check_cause(const ApplyReport& report) {
   result_.counts.spared += rounds_.hidden && report.undone.empty() ? 1 : 0;
   if (report.undone.empty() || strict_ || rounds_.owed || (bad_ && writes_bad(report.change_id))) return;
@@ -205,8 +208,8 @@ void World::check_cause(const ApplyReport& report) {
     violation("change " + std::to_string(report.change_id) + " was undone for what others had broken");
 }
 
-// A run that is limited to some devices may find what breaks the benchmarks on others, and not write it; and
-// what others have broken may hide it, from the run that writes it, so that a later one finds it as it was.
+// A run limited to some devices may observe a bad value on others without writing it. Outages by others may
+// hide it from the run that writes it, so that a later run finds it unchanged.
 void World::check_kept(const ApplyReport& report) {
   if (report.verdict != ApplyVerdict::kept || !bad_) return;
   const bool wrote = writes_bad(report.change_id);
@@ -219,6 +222,8 @@ void World::check_kept(const ApplyReport& report) {
     return;
   }
   if (!wrote && (bad_->was_hidden || !process_->only.empty())) return;
+  const auto is_free = [this](const FlowPath& path) { return !is_broken(path); };
+  if (!wrote && std::ranges::all_of(paths_, is_free)) return;  // the devices that should get it were away
   if (!process_->only.empty() && broken_before_) return;
   violation("a generation that breaks the benchmarks was kept");
 }
@@ -230,7 +235,7 @@ bool World::writes_bad(std::uint64_t change) {
   return false;
 }
 
-// After an undo the operator takes the bad generation back.
+// After a rollback the operator reverts the bad generation.
 void World::settle_specs(const ApplyReport& report) {
   if (report.undone.empty()) return;
   std::set<std::uint64_t> taken;
@@ -238,7 +243,7 @@ void World::settle_specs(const ApplyReport& report) {
   for (const UndoneChange& one : report.undone)
     (one.whole && one.hosts.empty() ? taken : in_part).insert(one.change);
   check_taken_back(taken, in_part);
-  // And what their undoes wrote, those before this one that did not succeed whole among them.
+  // Also includes the writes of their rollbacks, including earlier rollbacks that failed in part.
   for (const auto& [change, known] : changes_)
     if (known.undoes && taken.contains(*known.undoes)) taken.insert(change);
   for (FlowPath& path : paths_)
@@ -246,9 +251,9 @@ void World::settle_specs(const ApplyReport& report) {
   take_spec_back();
 }
 
-// What is called undone is as it was before those changes, but for devices that another hand moved since, for
-// what an older change wrote too that was taken back in part, and for what was written since by a change that
-// stays, or by an undo that an earlier run told of. What is saved stays so.
+// A change reported as rolled back has its earlier values. Exceptions are devices changed by others since,
+// entries that a partly rolled-back older change also wrote, and entries written since by a change that stays
+// or by a rollback of an earlier run. Saved configurations stay saved.
 void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part) {
   std::map<std::pair<std::string, Path>, Value> before;
   std::map<std::string, std::size_t> begun;
@@ -277,7 +282,7 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::
   }
 }
 
-// In some histories changes may happen within some hours of each day only.
+// In some histories changes are allowed only within some hours of each day.
 std::optional<Window> World::draw_window() {
   constexpr std::uint64_t kDay = 24 * 60;  // minutes
   if (!random_.chance(0.3)) return std::nullopt;
@@ -289,7 +294,7 @@ std::optional<Window> World::draw_window() {
   return window;
 }
 
-// A person who is told to wait tries again in an hour, or as soon as the next window opens.
+// An operator who must wait tries again in an hour, or when the next window opens.
 Time::duration World::wait_for_window() {
   const WallTime from = wall_time();
   if (random_.chance(0.5))
@@ -298,7 +303,7 @@ Time::duration World::wait_for_window() {
   return std::chrono::hours(1);
 }
 
-// What a person does who is told that no window is long enough.
+// The operator removes the windows when none is long enough.
 void World::lift_windows() {
   if (windows_.empty()) return;
   record("windows lifted");
@@ -310,13 +315,13 @@ bool World::is_window_open() const {
   return windows_.empty() || openings(windows_, wall_time()).front().opens <= wall_time();
 }
 
-// What was begun within its window ends within it, but for a clock that jumps meanwhile.
+// A change that started within its window ends within it, unless the clock jumps meanwhile.
 bool World::may_write(const KnownChange& change) const {
   if (windows_.empty() || change.undoes) return true;
   return change.clock_jumps == clock_jumps_ ? is_window_open() : change.begun_in_window;
 }
 
-// By two days at most, of any process that runs: the wall clock alone.
+// Moves the wall clock of every running process by at most two days.
 void World::jump_clock() {
   constexpr std::chrono::minutes kMost = std::chrono::hours(48);
   const std::chrono::minutes by(random_.below(static_cast<std::uint64_t>(kMost.count())));

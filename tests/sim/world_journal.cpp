@@ -1,5 +1,4 @@
-// What happens where the disk of a World's journal is full: for one commit, for some, or until the program
-// ends.
+// A full disk under the journal of a World: for one commit, for some, or until the program ends.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -22,19 +21,19 @@ bool World::refuses_commit() {
   return true;
 }
 
-// That nothing is written without a ticket, and nothing unjudged forgotten, is checked as ever.
+// The usual checks still apply: no write without a ticket, and no unjudged change is forgotten.
 void World::check_unstored(const ApplyReport& report, bool accepted) {
   if (std::exchange(unstored_before_, unstored_) == unstored_) return;
   ++result_.counts.stopped_short;
   if (!accepted || report.exit_code() == 1) return;
-  // What failed for it is said, and stays to be done or was taken back with the rest.
+  // Steps that fail for this reason are reported, and remain to be done or were rolled back with the rest.
   const bool said = std::ranges::any_of(report.steps, [this](const StepResult& one) {
     return one.state == StepState::failed && one.why.find(directory_.path()) != std::string::npos;
   });
   const ApplyVerdict verdict = report.verdict;
   const bool is_told_by_it = verdict == ApplyVerdict::undone || verdict == ApplyVerdict::undone_in_part ||
                              verdict == ApplyVerdict::waits || verdict == ApplyVerdict::asks ||
-                             verdict == ApplyVerdict::effects_open;  // those after remedies alone
+                             verdict == ApplyVerdict::effects_open;  // only the effects after remedies
   if (!said || !is_told_by_it || report.exit_code() == 0)
     violation("the journal did not take all of it, and the run ends with " +
               std::to_string(report.exit_code()));

@@ -1,5 +1,5 @@
-// What others take away from a World, and give back: devices that cannot be reached or have no power, cables
-// that are pulled, ports that are shut, and most of the fabric's bandwidth.
+// Outages by others in a World, and their ends: unreachable devices, devices without power, unplugged cables,
+// shut ports, and the loss of most of the fabric's bandwidth.
 #include <algorithm>
 #include <array>
 
@@ -15,13 +15,13 @@ using std::chrono::seconds;
 constexpr RowId kAdmin = row("interface[*]/admin");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
 
-// A step's first write is at most this long after the budgets were asked: by then they have been observed
-// (20 s at most), and no try of a step begins later than 60 s after its first.
+// The first write of a step comes at most this long after the capacity check: the observation for it takes at
+// most 20 s, and no try of a step starts later than 60 s after its first.
 constexpr minutes kKnownAfter{2};
 
 }  // namespace
 
-// For half a minute, for some minutes, or as long as there are faults.
+// Half a minute, five minutes, or as long as there are faults.
 Time World::draw_end() {
   const std::uint64_t drawn = random_.below(3);
   if (drawn == 2) return Time::max();
@@ -74,7 +74,7 @@ void World::switch_off() {
   for (const std::string& port : place.ports) refresh_ends(*wiring_.cable_at(place.name, port));
 }
 
-// What is shut stays so until somebody opens it.
+// A shut port stays shut until it is reopened.
 void World::come_back(Time when) {
   if (when == Time::max()) full_until_ = {};
   std::erase_if(silent_, [&](const auto& one) {
@@ -117,7 +117,7 @@ void World::come_back(Time when) {
   }
 }
 
-// Now, or for the process from its beginning.
+// Devices that are away now, or for the process since its start.
 std::set<std::string> World::all_away(const Process& process) const {
   std::set<std::string> out = process.unattached;
   for (const auto& [device, until] : away_) out.insert(device);
@@ -132,7 +132,7 @@ std::set<std::string> World::all_half_away() const {
   return out;
 }
 
-// What follows from its entries, and from what others do.
+// Recomputes the effects that follow from the device's entries and from outages.
 void World::refresh(const std::string& device) {
   SimulatedDevice& one = *places_.at(device).device;
   one.effects(const_cast<Tree&>(one.truth()));
@@ -143,7 +143,7 @@ void World::refresh_ends(std::uint32_t cable) {
   refresh(wiring_.cables[cable].b.device);
 }
 
-// A port that others had shut carries again once somebody has opened it.
+// A port shut by others carries traffic again once it is reopened.
 void World::reopen(const Place& place, const Tree& tree) {
   for (auto at = dead_.begin(); at != dead_.end();) {
     const Cable& cable = wiring_.cables[at->first];
@@ -169,7 +169,7 @@ bool World::is_blocked(const FlowPath& path) const {
   return !std::ranges::all_of(path.cables, [this](std::uint32_t cable) { return carries(cable); });
 }
 
-// As the program is to tell it: by a port that is shut, or a session that is down.
+// The program detects an outage by a shut port or by a session that is down.
 void World::note_outages(const Place& place, const Observation& observed, std::size_t part) {
   constexpr std::array kShows{kAdmin, kSession};
   for (auto& [cable, dead] : dead_)
@@ -190,7 +190,7 @@ void World::note_outages(const Place& place, const Observation& observed, std::s
     }
 }
 
-// What others took out of service, and every observation has shown for so long that budgets count it.
+// Outages by others that every observation has shown for long enough to count in budgets.
 void World::add_outages(std::set<std::string>& devices, std::set<std::uint32_t>& cables) const {
   const Time latest = now() - kKnownAfter;
   for (const auto& [device, off] : off_)

@@ -1,4 +1,4 @@
-// What the program says that its changes can have touched, held against the data plane's model.
+// Compares what the program reports as touched by its changes with the model of the data plane.
 #include <algorithm>
 
 #include "world.hpp"
@@ -14,7 +14,7 @@ void World::build_data_plane() {
   }
 }
 
-// The ways whose figure this write changed, and nothing else: a device that booted meanwhile lost more.
+// Records the paths whose figure this write changed. A device that rebooted meanwhile lost more than that.
 void World::note_moved(const Place& place, std::uint64_t change) {
   if (place.device->boots() != place.boots_before) return;
   std::vector<const Tree*> before = truths_;
@@ -47,11 +47,11 @@ void World::check_radius(std::uint64_t change, const BlastRadius& blast, const c
                        ", which is not in " + of);
 }
 
-// A gate asks about all that its change has moved since it was measured last, now or with a later wave; what
-// was healed is measured by nobody.
+// A gate asks about everything that its change has moved since the last measurement, now or with a later
+// wave. Healings are not measured.
 void World::check_question(const GateQuestion& question) {
   if (question.when == GateQuestion::When::before || changes_.empty()) return;
-  // What one end of a cable wrote back belongs to the change that it is of.
+  // The rollback of one cable end belongs to the change that it rolls back.
   const auto last = std::ranges::find_if(changes_.rbegin(), changes_.rend(),
                                          [](const auto& one) { return !one.second.evens; });
   const auto& [id, change] = *last;

@@ -1,6 +1,6 @@
-// Where the program of a World runs, what it reaches from there, and by which drivers: a switch may have one
-// for its kernel and one for its routing daemons, whose configuration is saved by an entry of its own; and
-// the program may run on one of the hosts, from which it reaches the others over the fabric that it changes.
+// Where the program of a World runs, which devices it reaches from there, and by which drivers: a switch may
+// have one for its kernel and one for its routing daemons, whose configuration is saved by a separate entry.
+// The program may run on one of the hosts, from which it reaches the others over the fabric that it changes.
 #include <algorithm>
 
 #include "specs/model/schema_rows.hpp"
@@ -25,7 +25,7 @@ void World::draw_reach() {
   if (random_.chance(0.5)) run_on("gpu0");
 }
 
-// By one of its rails to each of the others, or by both.
+// Reaches each of the others by one of its rails, or by both.
 void World::run_on(const std::string& device) {
   Topology& topology = cluster_.compiled.topology;
   self_ = device;
@@ -55,7 +55,7 @@ std::vector<std::string> World::leaves_of(const Place& host) const {
   return out;
 }
 
-// By the shortest ways, where all carry.
+// By the shortest paths, when all cables carry traffic.
 std::set<std::string> World::ports_entered(const Place& place) const {
   std::set<std::string> out;
   for (const std::string& rail : place.rails) {
@@ -86,7 +86,7 @@ Result<std::vector<std::set<std::string>>> World::first_hops(const std::vector<I
   return out;
 }
 
-// It carries, and no session over it is down because of the program.
+// The cable carries traffic, and no session over it is down because of the program.
 bool World::is_up(std::uint32_t cable) const {
   const auto is_down = [this](const PortName& end) {
     const Disturbance& down = places_.at(end.device).down;
@@ -124,7 +124,7 @@ bool World::is_reached(const Place& place) const {
   });
 }
 
-// No answer to a call; none: there is one.
+// The error when the device does not answer; none: it answers.
 std::optional<Error> World::why_silent(Place& place, std::size_t part) {
   place.device->keep_time();
   if (place.is_cut && !place.device->is_armed()) {
@@ -141,8 +141,8 @@ std::optional<Error> World::why_silent(Place& place, std::size_t part) {
   return Error{ErrorKind::transient, "no route to the device"};
 }
 
-// One write that disturbs all ports by which the program comes in is only for a device that undoes by itself
-// what nobody confirms, also where it takes something back; and may cut it off until that has happened.
+// A write that disturbs all ports by which the program reaches a device is allowed only with automatic
+// rollback, even in a rollback. It may cut the device off until the device has rolled back.
 void World::check_last_way(Place& place, const SimulatedCall& call) {
   if (call.guard->undo_after && place.device->is_armed()) {
     for (const Change& change : *call.changes) place.armed.insert_or_assign(change.path, change.want);
@@ -164,7 +164,7 @@ void World::check_last_way(Place& place, const SimulatedCall& call) {
   record(place.name + " is cut off");
 }
 
-// Whether an observation shows what is armed.
+// Records whether an observation shows the armed values.
 void World::note_armed(Place& place, const SimulatedCall& call) {
   place.shows_armed =
       place.shows_armed || std::ranges::all_of(place.armed, [&](const auto& one) {
@@ -172,7 +172,7 @@ void World::note_armed(Place& place, const SimulatedCall& call) {
       });
 }
 
-// What was confirmed stays. What the device undoes on request disturbs as a write does.
+// Confirmed changes stay. A rollback by the device on request disturbs like a write.
 void World::note_settled(Place& place) {
   if (place.armed.empty() || place.device->is_armed()) return;
   ChangeSet undone;
@@ -187,7 +187,7 @@ void World::note_settled(Place& place) {
   flap(place, place.in_hand);
 }
 
-// It works, and waits with what it would undo for others to do so too.
+// The device works and waits, still armed, for others to do so too.
 bool World::waits_armed(const Place& place) {
   return place.device->is_armed() && !place.down.any() && !place.is_cut && place.shows_armed;
 }
@@ -196,8 +196,8 @@ bool World::is_disturbed(const Place& place) {
   return (place.in_hand.any() && !waits_armed(place)) || (place.down.any() && !place.shown_up);
 }
 
-// What is called done is there, but for what another hand took away since, or a boot; of a device that may
-// show an old state nobody can say.
+// A done step has its values, except for later changes by others or a reboot. Devices that may report an old
+// state are not checked.
 void World::check_done(const Step& step) {
   const Place& place = places_.at(step.device);
   if (changes_.empty() || place.device->faults.stale_read > 0) return;
@@ -214,7 +214,7 @@ void World::check_done(const Step& step) {
       violation(step.device + " is done, and " + path.text() + " is " + now.to_string());
 }
 
-// What is kept is saved, but for what another hand moved, or a boot brought back, since.
+// A kept change is saved, except for later changes by others or a reboot.
 void World::check_saved(const ApplyReport& report) {
   const auto change = changes_.find(report.change_id);
   if (report.verdict != ApplyVerdict::kept || change == changes_.end()) return;
@@ -227,7 +227,7 @@ void World::check_saved(const ApplyReport& report) {
   }
 }
 
-// All is as wanted, and stays so when the routing daemons start again.
+// Everything is as desired and stays so when the routing daemons restart.
 void World::check_saved() {
   for (auto& [name, place] : places_) {
     if (!place.device->saver) continue;

@@ -1,5 +1,5 @@
-// The generations of a World's specs: edits of any kind, in all of the fabric or in a part of it, of which
-// some have a value that breaks the benchmarks where it is carried.
+// The generations of a World's specs: edits of any kind, in the whole fabric or a part of it. Some have a
+// value that breaks the benchmarks wherever a device or port has it.
 #include <algorithm>
 
 #include "specs/model/schema_rows.hpp"
@@ -14,15 +14,15 @@ constexpr RowId kAddress = row("interface[*]/address[*]");
 
 Path path_of(const std::string& text) { return *Path::parse(text); }
 
-// Of a cable between two switches and of the switch's end of a host's; the host's own is less by the
-// encapsulation that a fabric leaves room for.
+// For a cable between two switches and for the switch's end of a host cable. The host's end is smaller by the
+// encapsulation for which a fabric leaves room.
 constexpr std::int64_t kMtus[] = {9216, 8300, 4200};
 constexpr std::int64_t kMtuOfHost = -216;
-constexpr std::int64_t kBad = 6000;  // and the generation: no good value of an integer
+constexpr std::int64_t kBad = 6000;  // plus the generation: never a good value of an integer
 
 }  // namespace
 
-// What one entry of a device is to be from now on; none: the specs say nothing of it any more.
+// Sets the desired value of one entry of a device; none: the specs no longer mention it.
 void World::edit(Place& place, Edit kind, Path path, Value value) {
   if (place.intent->want.value(path) == value) return;
   if (value)
@@ -32,7 +32,7 @@ void World::edit(Place& place, Edit kind, Path path, Value value) {
   place.edited.insert_or_assign(path, kind);
 }
 
-// All of them, or those at one switch.
+// All cables, or those at one switch.
 std::vector<std::uint32_t> World::draw_cables() {
   std::vector<std::uint32_t> out;
   std::vector<std::string> switches;
@@ -63,7 +63,7 @@ void World::edit_spread(int generation, bool bad) {
   if (bad) bad_ = {path, value, false};
 }
 
-// What must be alike at both ends of a cable changes at both.
+// Entries that must match at both ends of a cable change at both.
 void World::edit_mtu(int generation, bool bad) {
   const std::int64_t fabric = bad ? kBad + generation : kMtus[random_.below(std::size(kMtus))];
   for (const std::uint32_t cable : draw_cables())
@@ -92,7 +92,7 @@ void World::edit_sysctl(int generation, bool bad) {
   if (bad) bad_ = {path, value, false};
 }
 
-// Another address on each rail, and the route by its neighbour.
+// A new address on each rail, and the route by its neighbour.
 void World::edit_addresses(int generation) {
   const std::string pool = "10." + std::to_string(1 + generation) + ".0.";
   for (Place* const place : draw_devices(true))
@@ -107,7 +107,7 @@ void World::edit_addresses(int generation) {
     }
 }
 
-// An entry that the specs did not say, or no longer say: at a port, in a collection, of a device.
+// Adds an entry that the specs did not have, or removes one: at a port, in a collection, of a device.
 void World::edit_entry() {
   const std::uint64_t drawn = random_.below(4);
   const auto turn = [this](Place& place, Path path, Value value) {
@@ -124,9 +124,9 @@ void World::edit_entry() {
   }
 }
 
-// A new generation of the specs, of a cluster that carries traffic.
+// A new generation of the specs, for a cluster that carries traffic.
 void World::change_spec(int generation) {
-  take_spec_back();  // nothing is built on what broke the benchmarks
+  take_spec_back();  // no generation builds on one that broke the benchmarks
   record("spec " + std::to_string(generation));
   for (auto& [name, place] : places_) {
     place.want_before = place.intent->want;
@@ -134,7 +134,7 @@ void World::change_spec(int generation) {
   }
   const bool bad = random_.chance(0.3);
   const auto draw = [this, bad] {
-    // Every third touches all switches while they carry traffic: what budgets are for.
+    // Favours edits of all or some switches while they carry traffic, which exercises the budgets.
     return random_.chance(0.3) ? Edit::spread : static_cast<Edit>(random_.below(bad ? kBreaking : kEdits));
   };
   const Edit first = draw();
@@ -161,7 +161,7 @@ void World::take_spec_back() {
   for (auto& [name, place] : places_) place.intent->want = place.want_before;
 }
 
-// Whether a device or a cable of the path carries what breaks the benchmarks.
+// Whether a device or a cable of the path has the value that breaks the benchmarks.
 bool World::is_broken(const FlowPath& path) const {
   if (!bad_) return false;
   const auto carries = [this](const std::string& device, Path entry) {

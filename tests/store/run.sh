@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh LOCKSTEP: the journal is full, read-only, damaged or of a newer layout. In mount and network namespaces of its own; the
-# oracles are /proc/sys, exit codes and the file itself.
+# run.sh LOCKSTEP: the journal's disk is full, or the journal is read-only, damaged or of a newer layout. Runs in its own
+# mount and network namespaces. The oracles are /proc/sys, exit codes and the file itself.
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
@@ -9,7 +9,7 @@ probing=/proc/sys/net/ipv4/tcp_mtu_probing
 mkdir "$work/disk"
 one_host pod gpu1 "net.ipv4.tcp_mtu_probing: 1"
 apply() { "$lockstep" apply --yes "$work/pod"; }
-# A state directory on a file system of its own, with the journal of one apply; or of none.
+# Makes a state directory on its own file system, with the journal of one apply, or without a journal (new).
 disk() { # SIZE [new]
   umount "$work/disk" 2>/dev/null || true
   mount -t tmpfs -o "size=$1" none "$work/disk"
@@ -21,12 +21,12 @@ disk() { # SIZE [new]
   [ "$(cat $probing)" = 1 ] && [ -s "$journal" ] || fail "no apply, or no journal, to begin with"
   echo 0 >$probing
 }
-# fill KIB: all of the disk is used, but for so much.
+# fill KIB: fills the disk except for KIB KiB.
 fill() {
   dd if=/dev/zero of="$work/disk/filler" bs=4096 status=none 2>/dev/null || true
   truncate -s "$(($(stat -c %s "$work/disk/filler") - $1 * 1024))" "$work/disk/filler"
 }
-# refused TEXT: an apply writes to nothing, says what to do and ends with 1.
+# refused TEXT: an apply writes nothing to the device, reports TEXT and ends with 1.
 refused() {
   expect 1 "$1" apply
   [ "$(cat $probing)" = 0 ] || fail "'$1': it wrote to the device all the same"
@@ -46,7 +46,7 @@ disk 512k
 mount -o remount,ro none "$work/disk"
 refused "Read-only file system"
 
-# Damaged: cut anywhere, or the first byte of a page is another; the file is left as it is.
+# Damaged: truncated anywhere, or with the first byte of each page changed. An apply leaves the file unchanged.
 damaged() { # WHAT
   cp "$journal" "$work/damaged"
   refused "the file is damaged: \`lockstep state restore BACKUP\`"
@@ -80,8 +80,8 @@ newest = max(json.load(sys.stdin)["changes"], key=lambda one: one["change"])
 sys.exit(not (newest["outcome"] == "kept" and newest["steps"] == 1))'
 }
 
-# Full in the middle of an apply: at each number of pages that are left, what was written to the device is told as in flight by
-# the next run once there is room, or was journalled whole (and what could not be stored is what the specs were).
+# The disk fills up in the middle of an apply. For each number of free pages, the next run with free space reports the write
+# to the device as in flight, or the change was journalled completely (and only the copy of the specs could not be stored).
 middle=0
 for left in $(seq 0 4 400); do
   disk 1m

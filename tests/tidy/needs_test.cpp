@@ -1,4 +1,4 @@
-// The rule of tests/needs.hpp and tests/needs.sh itself.
+// Tests the rule of tests/needs.hpp and tests/needs.sh.
 #include "tests/needs.hpp"
 
 #include <gtest/gtest-spi.h>
@@ -24,7 +24,7 @@ class Needs : public testing::Test {
       ::unsetenv("CI");
   }
 
-  // What a test that ends in `by` would be.
+  // The result of a test that calls `by`.
   static testing::TestPartResult result_of(void (*by)()) {
     testing::TestPartResultArray results;
     {
@@ -46,7 +46,7 @@ class Needs : public testing::Test {
   std::optional<std::string> before_;
 };
 
-TEST_F(Needs, SkipsForWantOfAPackageAndFailsOnCi) {
+TEST_F(Needs, MissingPackageSkipsTheTestAndFailsOnCi) {
   for (const char* const elsewhere : {"", "false"}) {
     ::setenv("CI", elsewhere, 1);
     const testing::TestPartResult skipped = result_of(lacks_a_package);
@@ -63,7 +63,7 @@ TEST_F(Needs, SkipsForWantOfAPackageAndFailsOnCi) {
   }
 }
 
-TEST_F(Needs, SkipsForWantOfAFeatureEverywhere) {
+TEST_F(Needs, MissingFeatureSkipsTheTestEverywhere) {
   for (const char* const ci : {"", "true"}) {
     ::setenv("CI", ci, 1);
     EXPECT_TRUE(result_of(lacks_a_feature).skipped());

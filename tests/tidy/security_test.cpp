@@ -1,4 +1,4 @@
-// SECURITY.md promises nothing that no test tries to break.
+// Every claim of SECURITY.md names existing tests that try to break it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ std::string all_tests() {
   return out;
 }
 
-// A name in ctest of one word, or a GoogleTest's Suite.Test.
+// `name` is a ctest name without a dot, or Suite.Test of GoogleTest.
 bool is_there(const std::string& name, const std::string& tests) {
   const std::size_t dot = name.find('.');
   if (dot == name.npos)
@@ -36,7 +36,7 @@ bool is_there(const std::string& name, const std::string& tests) {
       tests, std::regex("TEST(_F|_P)?\\(" + name.substr(0, dot) + ",\\s*" + name.substr(dot + 1) + "\\)"));
 }
 
-TEST(Tidy, EveryClaimOfSecurityNamesTestsThatAreThere) {
+TEST(Tidy, SecurityClaimsNameExistingTests) {
   const std::string page = text_of(fs::path(LOCKSTEP_SOURCE_DIR) / "SECURITY.md");
   const std::string tests = all_tests();
   std::istringstream lines(page);

@@ -1,5 +1,5 @@
-// The source lints, as a test: what reviewers would otherwise have to say again and again. Each rule names
-// the file and line. A limit is raised only by a commit that says why.
+// The source lints, as a test: rules that reviewers would otherwise have to repeat. Each rule reports the
+// file and line. A commit that raises a limit must state the reason.
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ std::string code_of(const std::string& line) {
 
 using Rule = std::function<std::string(const SourceText&, const std::string& line)>;
 
-// Applies a rule to every line of every source that `applies` picks; each answer is a failure at that line.
+// Applies a rule to every line of the sources that `applies` selects; a non-empty result is a failure there.
 void every_line(const std::function<bool(const SourceText&)>& applies, const Rule& rule) {
   for (const SourceText& source : sources()) {
     if (!applies(source)) continue;
@@ -82,8 +82,8 @@ void every_line(const std::function<bool(const SourceText&)>& applies, const Rul
 bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
-// Folders in the order in which they may include: only what stands before.
-constexpr std::array<std::string_view, 23> kOrder{"specs/model",
+// Folders in the order of dependency: a folder may include only itself and those before it.
+constexpr std::array<std::string_view, 28> kOrder{"specs/model",
                                                   "specs/files",
                                                   "specs/language",
                                                   "specs/platforms",
@@ -95,19 +95,25 @@ constexpr std::array<std::string_view, 23> kOrder{"specs/model",
                                                   "drivers/linux",
                                                   "drivers/frr",
                                                   "drivers/host_policy",
+                                                  "drivers/agent",
                                                   "drivers/sim",
                                                   "bench",
                                                   "reconciler/measure",
                                                   "reconciler/engine",
                                                   "reconciler/store",
+                                                  "reconciler/pki",
                                                   "reconciler/twin",
+                                                  "reconciler/local",
+                                                  "reconciler/agent/",
+                                                  "reconciler/agent_cli",
                                                   "reconciler/session",
                                                   "reconciler/report",
                                                   "reconciler/cli",
                                                   "examples",
                                                   "tests"};
 
-// bench and bench/tcp include each other's headers, and so do the drivers with the seam.
+// bench and bench/tcp share a rank, as they include each other's headers; the seam, drivers/driver.hpp, ranks
+// as drivers/runtime.
 int rank(std::string_view path) {
   if (path.starts_with("drivers/driver.hpp")) return rank("drivers/runtime");
   for (std::size_t i = 0; i < kOrder.size(); ++i)
@@ -117,7 +123,7 @@ int rank(std::string_view path) {
 
 TEST(Tidy, FindsTheSources) { ASSERT_GT(sources().size(), 50U); }
 
-TEST(Tidy, IncludesGoOneWay) {
+TEST(Tidy, IncludesFollowTheLayers) {
   every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
     if (!line.starts_with("#include \"")) return {};
     const std::string included = line.substr(10, line.find('"', 10) - 10);
@@ -128,7 +134,7 @@ TEST(Tidy, IncludesGoOneWay) {
   });
 }
 
-// Devices that are made up and time that is virtual are for tests: no product library links them.
+// Simulated devices and virtual time are for tests only: no product library links them.
 TEST(Tidy, OnlyTestsSimulate) {
   every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
     return !source.path.starts_with("drivers/sim/") && line.starts_with("#include \"drivers/sim/")
@@ -141,7 +147,7 @@ TEST(Tidy, OnlyTestsSimulate) {
     EXPECT_EQ((" " + line + " ").find(" sim "), std::string::npos) << "links a simulation: " << line;
 }
 
-// Who calls it may have no console: a service, a simulation.
+// Its callers may have no console: a service, a simulation.
 TEST(Tidy, TheSessionPrintsNothing) {
   constexpr std::array<std::string_view, 7> kBanned{"stdout", "stderr",  "isatty",  "printf",
                                                     "fputs",  "Console", "Terminal"};
@@ -157,7 +163,10 @@ TEST(Tidy, TheSessionPrintsNothing) {
 TEST(Tidy, OnlyTheWiringAttachesDrivers) {
   every_line(
       [](const SourceText& source) {
-        return source.path.starts_with("reconciler/") && source.path != "reconciler/cli/program_drivers.cpp";
+        return source.path.starts_with("reconciler/") &&
+               source.path != "reconciler/cli/program_drivers.cpp" &&
+               source.path != "reconciler/local/local_drivers.cpp" &&
+               source.path != "reconciler/cli/agent_networks.hpp";
       },
       [](const SourceText& source, const std::string& line) -> std::string {
         if (!line.starts_with("#include \"drivers/") || line.starts_with("#include \"drivers/driver.hpp\"") ||
@@ -177,7 +186,7 @@ TEST(Tidy, FilesAreShort) {
 }
 
 TEST(Tidy, LinesAreShort) {
-  bool recorded = false;  // within a raw string: text that is as it is
+  bool recorded = false;  // within a raw string, whose lines may be longer
   every_line(any, [&recorded](const SourceText&, const std::string& line) -> std::string {
     constexpr std::size_t kColumnsMax = 110;  // as .clang-format
     const auto columns = static_cast<std::size_t>(std::count_if(
@@ -211,7 +220,7 @@ TEST(Tidy, FunctionsAreShort) {
       for (const char* const indent : {"", "  "}) functions_are_short(source, indent);
 }
 
-TEST(Tidy, HeadersSayWhatTheyAreFor) {
+TEST(Tidy, HeadersStateTheirPurpose) {
   for (const SourceText& source : sources()) {
     if (!source.header() || !source.product()) continue;
     ASSERT_FALSE(source.lines.empty()) << source.path;
@@ -232,7 +241,7 @@ bool has_word(std::string_view identifier, std::string_view word) {
   return padded.find("_" + std::string(word) + "_") != std::string::npos;
 }
 
-TEST(Tidy, NamesSayWhatThingsAre) {
+TEST(Tidy, TypesAndFilesHaveSpecificNames) {
   constexpr std::array<std::string_view, 9> kBanned{"manager", "helper", "util",   "utils", "handler",
                                                     "base",    "impl",   "common", "misc"};
   every_line(product, [&](const SourceText&, const std::string& line) -> std::string {
@@ -279,7 +288,7 @@ TEST(Tidy, NothingSleepsInTestsOrInTheEngine) {
 
 TEST(Tidy, OnlyCompileAndMapsNameEntries) {
   every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
-    // A whole driver in one file, as drivers/README.md shows it.
+    // A complete driver in one file, as drivers/README.md shows it.
     const bool example = source.path == "examples/driver/driver.cpp";
     const bool may = example || source.path.starts_with("specs/compile/") ||
                      source.path.starts_with("specs/model/") || source.path.find("/map") != std::string::npos;
@@ -296,7 +305,7 @@ std::string word_at(const std::string& text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-// Members that a line names behind a dot or an arrow, but for calls.
+// Collects the members that a line names after a dot or an arrow, except calls.
 void add_members(const std::string& code, std::set<std::string>& members) {
   for (std::size_t i = 1; i < code.size(); ++i) {
     const bool behind = code[i - 1] == '.' || (code[i - 1] == '>' && i > 1 && code[i - 2] == '-');
@@ -327,14 +336,14 @@ std::vector<FieldRow> field_rows(const SourceText& source) {
   return rows;
 }
 
-// A field of the spec language that nothing outside of it reads has no effect: specs/language/idle_fields.cpp
-// says so to whoever writes it.
-TEST(Tidy, WhatAFieldSaysIsReadOrToldToHaveNoEffect) {
+// A field of the spec language that nothing outside specs/language reads has no effect:
+// specs/language/idle_fields.cpp must list it, so that users are warned.
+TEST(Tidy, EveryFieldIsReadOrListedAsIdle) {
   // Structs that only idle fields and kinds hold.
   const std::set<std::string> parts{"Cost",       "Credentials", "GitSource",
                                     "OnSchedule", "Scheduler",   "Signatures"};
-  // Read by the language itself (inventories, selectors); for other tools; of one word, which is what is
-  // done.
+  // Fields that the language itself reads (inventories, selectors), that are for other tools (annotations),
+  // or that have one legal value, which is what Lockstep does anyway.
   const std::set<std::string> within{"From::csv",
                                      "From::netbox",
                                      "Metadata::labels",
@@ -351,7 +360,7 @@ TEST(Tidy, WhatAFieldSaysIsReadOrToldToHaveNoEffect) {
   }
   std::size_t fields = 0;
   for (const SourceText& source : sources()) {
-    // What the reconciler alone writes (records.cpp): its kinds are idle as a whole.
+    // Kinds that only the reconciler writes (records.cpp) are idle as a whole.
     if (!source.path.starts_with("specs/language/") || source.path == "specs/language/records.cpp") continue;
     for (const FieldRow& row : field_rows(source)) {
       ++fields;
@@ -364,8 +373,9 @@ TEST(Tidy, WhatAFieldSaysIsReadOrToldToHaveNoEffect) {
   EXPECT_GT(fields, 150U);
 }
 
-// Two types of one name in one namespace are one to the linker, and one of them gets the other's destructor.
-TEST(Tidy, ATypeHasANameOfItsOwn) {
+// Two types with the same name in one namespace violate the one-definition rule: the linker merges their
+// members, and one type gets the other's destructor.
+TEST(Tidy, TypeNamesAreUniqueWithinANamespace) {
   const std::regex opens(R"(^namespace( [\w:]+)? \{)");
   const std::regex defines(R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{)");
   std::map<std::string, std::string> where;
@@ -377,7 +387,7 @@ TEST(Tidy, ATypeHasANameOfItsOwn) {
       if (std::regex_search(line, found, opens)) spaces.push_back(found[1].matched ? found[1].str() : "");
       if (line.starts_with("}  // namespace") && !spaces.empty()) spaces.pop_back();
       if (!std::regex_search(line, found, defines)) continue;
-      if (std::ranges::find(spaces, "") != spaces.end()) continue;  // of this file alone
+      if (std::ranges::find(spaces, "") != spaces.end()) continue;  // local to this file
       std::string name;
       for (const std::string& space : spaces) name += space.substr(1) + "::";
       const auto [known, is_new] = where.try_emplace(name + found[1].str(), source.path);
@@ -388,7 +398,7 @@ TEST(Tidy, ATypeHasANameOfItsOwn) {
   EXPECT_GT(where.size(), 300U);
 }
 
-TEST(Tidy, NoWorkIsLeftAsAWord) {
+TEST(Tidy, NoTodoComments) {
   every_line(any, [](const SourceText& source, const std::string& line) -> std::string {
     if (source.path == "tests/tidy/tidy.cpp") return {};
     for (const std::string_view word : {"TODO", "FIXME", "HACK"})
@@ -397,7 +407,7 @@ TEST(Tidy, NoWorkIsLeftAsAWord) {
   });
 }
 
-TEST(Tidy, NoTestSkipsByItself) {
+TEST(Tidy, TestsSkipOnlyThroughNeeds) {
   const auto owner = [](const std::string& path) {
     return path.starts_with("tests/needs.") || path.starts_with("tests/tidy/");
   };

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A twin is changed while it is up, as its specs lose and gain hosts, leaves, spines, rails and cables: what stays keeps its
-# processes, interfaces, numbers and traffic. Asked of ip(8), /proc, ping and vtysh, never of lockstep itself. Tried before:
-# a leaf that was removed moved the spines' router ids, an edit wanted the twin down and up, and `--link-rate` every time.
+# Changes a running twin: hosts, leaf switches, spine switches, rails and cables are removed from and added to its specs.
+# What stays must keep its processes, interfaces, numbers and traffic. The oracles are ip(8), /proc, ping and vtysh, never
+# lockstep itself. Guards against: removing a leaf switch renumbers the spine switches, an edit needs the twin down and up,
+# and every command needs `--link-rate`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
@@ -9,7 +10,8 @@ in_device() { "$lockstep" twin exec "$pod" "$@"; }
 fail() { echo "line ${BASH_LINENO[0]}: $1" >&2; exit 1; }
 untold() { ! grep -q "$1" "$work/out" || fail "somebody said '$1'"; }
 
-# The pod with these hosts, leaves, spines and rails. Leaf r has rail r; every leaf has a link to every spine.
+# Writes the specs of a pod with these hosts, leaf switches, spine switches and rails. Leaf switch r serves rail r; every
+# leaf switch has a link to every spine switch.
 shape() {
   local hosts=$1 leaves=$2 spines=$3 rails=$4 ports=$5 ups=$6 downs=$7
   sed -e "s/names: gpu\[1-4\]/names: $hosts/; s/names: leaf\[0-1\]/names: $leaves/; s/names: spine\[0-1\]/names: $spines/" \
@@ -19,7 +21,7 @@ shape() {
     examples/rail-pod/fabric.yaml >"$pod/fabric.yaml"
 }
 router_id() { in_device "$1" vtysh -c 'show ip bgp summary' | awk '/BGP router identifier/ {print $4}' | tr -d ,; }
-# Straight into its namespace: each `lockstep twin exec` reads the specs first.
+# Directly in its namespace, because `lockstep twin exec` reads the specs first.
 in_netns() { ip netns exec "ls-$twin-$1" "${@:2}"; }
 addresses() { in_netns "$1" ip -4 -o address show dev "$2" | awk '{print $4}'; }
 index() { in_netns "$1" cat "/sys/class/net/$2/ifindex"; }
@@ -36,7 +38,7 @@ shaped_to() {
 has_namespace() { [ -n "$(namespaces | grep -- "$1")" ]; }
 namespaces() { ip netns list | grep -o "^ls-$twin-[^ ]*" | sort; }
 
-# Where the folder has numbers, a twin begins with them.
+# A twin starts with the numbers of the folder's allocations.lock.
 cat >"$pod/allocations.lock" <<JSON
 {"version": 1, "pools": {"Fabric/backend loopback": {"spine1": 77}}}
 JSON
@@ -47,19 +49,19 @@ expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 [ "$(addresses spine1 lo | grep -v '^127')" = 10.255.0.77/32 ] || fail "spine1 has another number than the folder's"
 [ "$(router_id spine1)" = 10.255.0.77 ] || fail "spine1 has another router id than the folder's"
 
-# No flow of TCP fills that on any machine of today: what would help is said.
+# No TCP flow fills such a link on today's machines: the report says what would help.
 expect '2 3' "$lockstep" bench --twin --only pairs "$pod"
 told "this machine's CPUs limited some of the twin's traffic, not its links of 400Gbps: .lockstep twin up --link-rate 200Gbps"
 
-# Its rate is remembered by every command, and only `twin up` changes it.
+# Every command uses the link rate of the twin, and only `twin up` changes it.
 shaped_to 400Gbit
-expect 0 "$lockstep" plan --twin "$pod"
-expect 0 "$lockstep" plan --twin --link-rate 400000Mbps "$pod"
-expect 1 "$lockstep" plan --twin --link-rate 1Gbps "$pod"
+expect 0 "$lockstep" plan --details --twin "$pod"
+expect 0 "$lockstep" plan --details --twin --link-rate 400000Mbps "$pod"
+expect 1 "$lockstep" plan --details --twin --link-rate 1Gbps "$pod"
 told '400Gbps.*1Gbps.*twin up --link-rate 1Gbps'
 expect 0 "$lockstep" twin up --link-rate 1Gbps "$pod"
 told 'carry 1Gbps, and was to carry 400Gbps'
-expect 2 "$lockstep" plan --twin "$pod"
+expect 2 "$lockstep" plan --details --twin "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 shaped_to 1Gbit
 
@@ -77,16 +79,16 @@ numbers=$(kept_numbers)
 things=$(kept_things)
 leaf0=$(router_id leaf0)
 pings=$work/pings
-# (A shell starts background jobs with SIGINT ignored: env gives it back.)
+# A shell starts background jobs with SIGINT ignored; env restores the default.
 to=$(addresses gpu2 rail1 | cut -d / -f 1)
 env --default-signal=INT "$lockstep" twin exec "$pod" gpu1 ping -q -i 0.02 -w 600 "$to" >"$pings" 2>&1 &
 pinging=$!
 
-# 1. A leaf goes, and its rail with it: no number of what stays moves, in the plan or in the kernel.
+# 1. A leaf switch and its rail are removed: no number of what stays changes, in the plan or in the kernel.
 shape 'gpu[1-4]' leaf1 'spine[0-1]' rail1 'swp[1-4]' 'up[0-1]' down1
-expect 2 "$lockstep" plan --twin "$pod"
+expect 2 "$lockstep" plan --details --twin "$pod"
 untold 'router-id\|interface\[rail1\]/address\|interface\[lo\]/address'
-expect 2 "$lockstep" plan --twin --renumber "$pod"
+expect 2 "$lockstep" plan --details --twin --renumber "$pod"
 told 'router-id'
 expect 2 "$lockstep" twin status "$pod"
 told 'running, not asked for: switch leaf0'
@@ -94,8 +96,8 @@ ip netns exec "ls-$twin-leaf0" true
 gone=$(daemons_of leaf0)
 [ -n "$gone" ] || fail "leaf0 has no daemons"
 expect 0 "$lockstep" twin up "$pod"
-told 'took away switch leaf0'
-untold 'made'
+told 'removed switch leaf0'
+untold 'added'
 ! has_namespace leaf0 || fail "leaf0 has a namespace"
 for pid in $gone; do [ ! -d "/proc/$pid" ] || fail "a daemon of leaf0 runs"; done
 [ ! -e "$run_dir/leaf0" ] || fail "leaf0 has files"
@@ -105,9 +107,10 @@ expect 0 "$lockstep" twin up "$pod"
 told 'nothing to do'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure --confirm-deletion "$pod"
 [ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
-expect 0 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" plan --details --twin "$pod"
 
-# 2. The leaf is back, with a host and a spine that are new: commands say what the twin lacks, and by which command it has it.
+# 2. The leaf switch is added again, with a new host and a new spine switch: commands report what the twin lacks, and the
+# command that adds it.
 shape 'gpu[1-5]' 'leaf[0-1]' 'spine[0-2]' 'rail[0-1]' 'swp[1-5]' 'up[0-2]' 'down[0-1]'
 for command in 'plan --twin' 'drift --twin' 'apply --twin --yes' 'bench --twin' 'discover --twin'; do
   expect 1 "$lockstep" $command "$pod"
@@ -115,43 +118,43 @@ for command in 'plan --twin' 'drift --twin' 'apply --twin --yes' 'bench --twin' 
 done
 expect 1 in_device gpu5 true
 told 'lockstep twin up'
-# Nobody changes it while another command does.
+# `twin up` is refused while another command changes the twin.
 exec {other}>>"$LOCKSTEP_STATE_DIR/$twin-twin/lock"
 flock "$other"
 expect 1 "$lockstep" twin up "$pod"
 told 'the twin is not changed'
 exec {other}>&-
 expect 0 "$lockstep" twin up "$pod"
-told 'made host gpu5'
-told 'made switch leaf0 (routing)'
-told 'made switch spine2 (routing)'
+told 'added host gpu5'
+told 'added switch leaf0 (routing)'
+told 'added switch spine2 (routing)'
 [ "$(kept_things)" = "$things" ] || fail "what stays was touched"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 [ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
 [ "$(router_id leaf0)" = "$leaf0" ] || fail "leaf0 is back with another router id"
 in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail0 | cut -d / -f 1)"
 
-# 3. A rail more, and a cable less; a cable that is new is named.
+# 3. A rail is added and a cable is removed; new cables are reported.
 shape 'gpu[1-5]' 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' 'swp[1-5]' 'up[0-2]' 'down[0-2]'
 expect 0 "$lockstep" twin up "$pod"
-told 'made switch leaf2 (routing)'
-told 'made cable gpu1:rail2 -- leaf2:swp1'
+told 'added switch leaf2 (routing)'
+told 'added cable gpu1:rail2 -- leaf2:swp1'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail2 | cut -d / -f 1)"
 cp "$pod/fabric.yaml" "$work/fabric.whole"
 sed -i 's|^    - {from: "leaf\[0-2\]:up\[0-2\]".*|    - {from: "leaf[0-1]:up[0-2]", to: "spine[0-2]:down[0-1]", by: mesh, speed: 400Gbps, cableLength: 40m}\
     - {from: "leaf2:up[0-1]", to: "spine[0-1]:down2", by: mesh, speed: 400Gbps, cableLength: 40m}|' "$pod/fabric.yaml"
 expect 0 "$lockstep" twin up "$pod"
-told 'took away cable leaf2:up2 -- spine2:down2'
-[ "$(grep -c 'took away\|made ' "$work/out")" -eq 1 ] || fail "more than a cable went"
+told 'removed cable leaf2:up2 -- spine2:down2'
+[ "$(grep -c 'removed \|added ' "$work/out")" -eq 1 ] || fail "more than a cable went"
 cp "$work/fabric.whole" "$pod/fabric.yaml"
-expect 1 "$lockstep" plan --twin "$pod"
+expect 1 "$lockstep" plan --details --twin "$pod"
 told 'lacks what its specs have (cable leaf2:up2 -- spine2:down2)'
 expect 0 "$lockstep" twin up "$pod"
 
-# 4. Ctrl-C half-way, and going on from there.
+# 4. `twin up` is interrupted by Ctrl-C, and the next one continues.
 hosts_to() { shape "gpu[1-$1]" 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' "swp[1-$1]" 'up[0-2]' 'down[0-2]'; }
-# cut_off: false where all was made before the signal came.
+# cut_off: returns false if `twin up` ended before the signal came.
 cut_off() {
   env --default-signal=INT "$lockstep" twin up "$pod" >"$work/out" 2>&1 &
   local changing=$! code=0
@@ -178,7 +181,7 @@ expect 0 "$lockstep" twin up "$pod"
 [ "$(namespaces | grep -c -- '-gpu[1-9]$')" -eq 9 ] || fail "there are not nine hosts"
 expect 0 "$lockstep" twin status "$pod"
 
-# What went on all the while.
+# Everything that must have stayed unchanged throughout.
 [ "$(kept_things)" = "$things" ] || fail "what stays was touched"
 [ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
 kill -INT "$pinging" 2>/dev/null || fail "the ping has ended"
@@ -192,7 +195,7 @@ expect 0 "$lockstep" twin down "$pod"
 [ -z "$(namespaces)" ] || fail "namespaces are left"
 [ ! -e "$run_dir" ] && [ ! -e "$LOCKSTEP_STATE_DIR/$twin-twin" ] || fail "files are left"
 for pid in $left; do [ ! -d "/proc/$pid" ] || fail "process $pid is left"; done
-# Its numbers went with it: what the specs alone give is what a new twin has.
+# The twin's numbers are removed with it: a new twin has the numbers that the specs alone give.
 shape 'gpu[1-4]' leaf1 'spine[0-1]' rail1 'swp[1-4]' 'up[0-1]' down1
 expect 0 "$lockstep" explain --twin "$pod" spine0 bgp/router-id
 ! grep -q "$(echo "$numbers" | head -n 1)" "$work/out" || fail "numbers outlived their twin"

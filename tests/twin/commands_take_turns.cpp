@@ -1,4 +1,4 @@
-// Commands that would disturb each other on one twin: refused or made to wait, with the other's name.
+// Commands that would disturb each other on one twin are refused or wait, and report the other process.
 #include <unistd.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ class Turns : public testing::Test {
   std::unique_ptr<Pod> pod_;
 };
 
-TEST_F(Turns, ATwinIsNotTakenDownUnderAWriterUnlessByForce) {
+TEST_F(Turns, TwinDownIsRefusedDuringAWriteUnlessForced) {
   const auto writing = lock_for_writing(pod_->state(), "lockstep apply");
   ASSERT_TRUE(writing) << writing.error().text();
   const Said refused = pod_->run({"twin", "down", pod_->specs()});
@@ -35,7 +35,7 @@ TEST_F(Turns, ATwinIsNotTakenDownUnderAWriterUnlessByForce) {
   EXPECT_EQ(pod_->run({"twin", "status", pod_->specs()}).code, 1);
 }
 
-TEST_F(Turns, ASecondBenchWaitsForTheFirstAndSaysSo) {
+TEST_F(Turns, SecondBenchReportsThatItWaitsForTheFirst) {
   std::optional<Result<FileLock>> first(lock_for_measuring(pod_->state(), "lockstep bench"));
   ASSERT_TRUE(*first) << first->error().text();
   const Said refused = pod_->run({"twin", "down", pod_->specs()});

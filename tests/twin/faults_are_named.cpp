@@ -1,6 +1,6 @@
-// Every fault that `lockstep twin break --list` offers is named by `lockstep drift`, down to device and
-// entry, and healed by `lockstep apply`, or shown and ended as the list says. A fault without an expectation
-// here fails.
+// `lockstep drift` reports every fault that `lockstep twin break --list` offers, with device and entry, and
+// `lockstep apply` repairs it, or it is shown and ended as the list says. A listed fault without an
+// expectation here is a failure.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -19,17 +19,17 @@ struct Named {
   std::string entry;
 };
 
-// Who ends it.
+// What ends the fault: an apply, or a manual action.
 enum class Ended { by_apply, by_a_person };
 
 struct Expectation {
-  std::string name;  // of the test
+  std::string name;  // name of the test
   std::string fault;
   Words words;
-  std::vector<Named> shown;  // drift names all of these at once
+  std::vector<Named> shown;  // drift reports all of these at the same time
   Ended ended = Ended::by_apply;
-  std::vector<Words> person = {};  // faults that take it back, each with its words
-  std::string status = {};         // what `twin status` says
+  std::vector<Words> person = {};  // faults that revert it, each with its arguments
+  std::string status = {};         // text that `twin status` shows
 };
 
 std::vector<Expectation> expectations() {
@@ -118,10 +118,10 @@ std::vector<Expectation> expectations() {
   };
 }
 
-// Those with a test of their own, below.
+// Faults with their own tests, below.
 const std::set<std::string> kOnTheirOwn{"packet-loss", "resumed-daemon"};
 
-// One twin for all: every test leaves it in sync.
+// One twin for all tests: every test leaves it in sync.
 class OnePod : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -133,7 +133,7 @@ class OnePod : public testing::Test {
     ASSERT_TRUE(in_sync_soon()) << "the test before has left: " << pod_->drift().out;
   }
 
-  // Drift's items by device and entry, with what is there; the exit code must say that there is something.
+  // Drift's items by device and entry. The exit code must match: 2 if there are any.
   static std::set<std::pair<std::string, std::string>> shown() {
     const Said said = pod_->drift();
     const auto report = nlohmann::json::parse(said.out, nullptr, false);
@@ -172,7 +172,7 @@ std::unique_ptr<Pod> OnePod::pod_;
 
 class Faults : public OnePod, public testing::WithParamInterface<Expectation> {};
 
-TEST_P(Faults, AreNamedAndEnded) {
+TEST_P(Faults, AreReportedAndRepaired) {
   const Expectation& expected = GetParam();
   make(expected.fault, expected.words);
   ASSERT_TRUE(names_soon(expected.shown)) << pod_->drift().out;
@@ -198,29 +198,30 @@ INSTANTIATE_TEST_SUITE_P(Each, Faults, testing::ValuesIn(expectations()),
 
 class FaultsOnTheirOwn : public OnePod {};
 
-TEST_F(FaultsOnTheirOwn, EveryFaultOfTheListIsExpectedHere) {
+TEST_F(FaultsOnTheirOwn, EveryListedFaultHasAnExpectation) {
   std::set<std::string> expected = kOnTheirOwn;
   for (const Expectation& one : expectations()) expected.insert(one.fault);
   const Said said = pod_->run({"twin", "break", "--list", "-o", "json"});
   ASSERT_EQ(said.code, 0) << said.out;
   std::set<std::string> listed;
-  for (const auto& fault : nlohmann::json::parse(said.out)) listed.insert(fault["name"]);
+  const auto document = nlohmann::json::parse(said.out);
+  for (const auto& fault : document["faults"]) listed.insert(fault["name"]);
   EXPECT_EQ(listed, expected);
 }
 
-TEST_F(FaultsOnTheirOwn, AHungDaemonThatIsResumedIsNamedNoMore) {
+TEST_F(FaultsOnTheirOwn, ResumedDaemonIsNoLongerReported) {
   make("hung-daemon", {"leaf1"});
   ASSERT_TRUE(names_soon({{"leaf1", "routing-daemon[bgp]"}})) << pod_->drift().out;
   make("resumed-daemon", {"leaf1"});
   EXPECT_TRUE(eventually([] { return !shown().contains({"leaf1", "routing-daemon[bgp]"}); }, seconds(30)));
-  // Sessions may have been lost meanwhile, and next hops with them.
+  // BGP sessions may have been lost meanwhile, and next hops with them.
   EXPECT_EQ(pod_->apply().code, 0);
   EXPECT_TRUE(in_sync_soon()) << pod_->drift().out;
 }
 
-// No configuration and no state is different but for a packet filter: what it does only traffic tells. What
-// else this machine does can spoil a run, and no number of them.
-TEST_F(FaultsOnTheirOwn, PacketLossIsShownByABenchmarkThatNamesLinkOrHost) {
+// The fault is a packet filter, which is a finding and not drift: only traffic shows the loss. Other load on
+// this machine can spoil a single run, so that the benchmark is repeated.
+TEST_F(FaultsOnTheirOwn, BenchmarkLocatesPacketLoss) {
   Said last;
   const auto bench = [&] {
     last = pod_->run({"bench", "--twin", "--only", "pairs", pod_->specs()});
@@ -230,7 +231,7 @@ TEST_F(FaultsOnTheirOwn, PacketLossIsShownByABenchmarkThatNamesLinkOrHost) {
   const Said found = pod_->drift();
   EXPECT_EQ(found.code, 0) << "a packet filter is no drift";
   EXPECT_NE(found.out.find("tc ingress of swp1: bpf "), std::string::npos) << found.out;
-  // The link, or where that alone is not certain the host behind it.
+  // The suspect is the link or, if that is uncertain, the host behind it.
   const auto names_gpu1 = [&] {
     const std::size_t suspect = last.out.find("  suspect");
     return suspect != std::string::npos &&

@@ -1,5 +1,5 @@
-"""Oracles of killed_gated_applies.py, and none of them is lockstep: the journal's rows as SQLite tells them, the
-devices' values as ip, the kernel and vtysh tell them, and a book of our own that says what must follow from them."""
+"""Oracles of killed_gated_applies.py, none of which uses lockstep: the journal's rows, read with SQLite; the devices'
+values, read from ip, the kernel and vtysh; and a Book that derives from them what must hold."""
 import collections
 import contextlib
 import json
@@ -9,7 +9,7 @@ import subprocess
 
 BEGUN, KEPT, UNDONE, FAILED = range(4)  # tickets.state: TicketState
 OWED, SETTLED = 1, 2  # changes.gate: GateState
-FORWARD = "lockstep apply"  # changes.reason of what a person asked for
+FORWARD = "lockstep apply"  # changes.reason of a change that a user requested
 
 Change = collections.namedtuple("Change", "id ended outcome reason gate before subjects tickets")
 Ticket = collections.namedtuple("Ticket", "name device state writes")
@@ -17,7 +17,7 @@ Written = collections.namedtuple("Written", "device path found wrote tried")
 
 
 class Broken(Exception):
-    """A promise that was not kept."""
+    """A promise was not kept."""
 
 
 def demand(holds, *what):
@@ -30,7 +30,7 @@ def told(value):
 
 
 class Ledger:
-    """One moment of the journal."""
+    """The content of the journal at one moment."""
 
     def __init__(self, file):
         with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)) as rows:
@@ -56,7 +56,7 @@ class Ledger:
         return [one for one in self.changes.values() if one.id not in before.changes]
 
     def may_be_owed(self):
-        """Changes under a gate that did not answer, with a write that may have happened."""
+        """Changes under a gate that are not validated yet, with a write that may have happened."""
         return {
             one.id
             for one in self.changes.values()
@@ -64,14 +64,14 @@ class Ledger:
         }
 
     def in_flight(self):
-        """What a run that came to its end must not leave."""
+        """Changes and tickets that are still open; a run that ended normally must not leave any."""
         return [one.id for one in self.changes.values() if one.ended is None] + [
             ticket.name for one in self.changes.values() for ticket in one.tickets if ticket.state == BEGUN
         ]
 
 
 class Devices:
-    """The values that this test changes, as the devices' own tools tell them, under the journal's names."""
+    """The values that this test changes, as the devices' own tools report them, under the journal's names."""
 
     HOST = ("cd /proc/sys/net/ipv4; echo rmem $(cat tcp_rmem); echo ttl $(cat ip_default_ttl); "
             "echo idle $(cat tcp_slow_start_after_idle); ip -o link")
@@ -91,7 +91,7 @@ class Devices:
         return subprocess.run(self.command(device, *words), check=True, capture_output=True, text=True).stdout
 
     def values(self):
-        """{(device, path): value}, of all devices at the same time."""
+        """{(device, path): value}; reads all devices at the same time."""
         asked = {
             device: subprocess.Popen(
                 self.command(device, "sh", "-c", self.HOST if device in self.hosts else self.SWITCH),
@@ -122,17 +122,17 @@ def differing(one, other):
 
 
 def undone_by(change):
-    of = re.match(r"undo of change (.*)", change.reason)
+    of = re.match(r"(?:undo|rollback) of change (.*)", change.reason)
     return {int(one) for one in re.findall(r"\d+", of.group(1))} if of else set()
 
 
 class Book:
-    """What was written and not judged yet, by what runs told and devices have; `base`: the values when nothing was."""
+    """The writes that are not judged yet, from reports of runs and values of devices; `base`: the values without them."""
 
     def __init__(self, base):
         self.base = base
-        self.open = {}  # change: where it wrote to a device, and what was there
-        self.stays = {}  # where: what a change left that was judged and not undone, since all was settled
+        self.open = {}  # change: {(device, path) that it wrote: the value before}
+        self.stays = {}  # (device, path): value that a change left that was judged and kept, since all was settled
         self.closed = set()
 
     def run_over(self, run, before, after, was, now):
@@ -161,7 +161,7 @@ class Book:
             return
         demand(change.before is None, "change", change.id, "is settled, and what was before it is kept still")
         demand(run.measures, "change", change.id, "was settled by a run that does not measure")
-        # What was there before this run is judged by its first gate that can tell, whatever becomes of the waves after it.
+        # A change of an earlier run is judged by the first gate of this run that can decide, whatever the later waves do.
         judged = run.judged or (was is not None and run.gate)
         demand(taken_back or judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
         demand(taken_back or not undone, "change", change.id, "is settled as undone, and is still there")
@@ -174,7 +174,7 @@ class Book:
 
     @staticmethod
     def was_told(change, was, run):
-        """What a run could tell of an earlier change, although of another pair it could not."""
+        """Returns whether the run could judge this change, although it could not judge another pair."""
         unsure = re.search(r"(\S+/\S+ bandwidth min, (\S+):rail(\d) -> (\S+):[^\s:]+)", run.gate)
         if was is not None and was.subjects:
             owed = json.loads(was.subjects)
@@ -182,13 +182,13 @@ class Book:
             return measured and (unsure is None or unsure.group(1) not in owed)
         devices = {ticket.device for ticket in change.tickets}
         if " not caused: " in run.gate:
-            # The headline is of pairs that were broken before it. Of the others the unsure ones are not named: any that
-            # carried something may be one.
+            # The headline lists the pairs that were broken before. It does not name the undecided ones among the others:
+            # any pair with some bandwidth may be undecided.
             hosts = all(one.startswith("gpu") for one in devices)
             pairs = re.findall(r"  pairs \d+/\d+  (\w+):\S+ -> (\w+):\S+  (.*)", run.text)
             mine = [said for source, sink, said in pairs if not hosts or devices & {source, sink}]
             return bool(mine) and not any(said.rstrip().endswith("bps") for said in mine)
-        # Rail r of each host is in leaf r, and a ring's pairs stay on their rail.
+        # Rail r of each host is cabled to leaf r, and pairs stay on their rail.
         return unsure is not None and not devices & {unsure.group(2), "leaf" + unsure.group(3), unsure.group(4)}
 
     @staticmethod
@@ -237,7 +237,7 @@ class Book:
         demand(not numbers & self.closed, "the plan tells what is settled:", numbers & self.closed)
 
     def all_settled(self, now):
-        """Whether it is so; then these are the values that stay."""
+        """Returns whether no change is open; `now` then becomes the base."""
         if self.open:
             return False
         self.base = now

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What kills traffic on a converged twin is named, with its culprit, and heals or requires manual action; what changes nothing
-# of the pools' traffic is not named. The oracle of each case is a ping between two hosts.
+# On a converged twin, drift reports whatever stops traffic, with its culprit, and an apply removes it or reports that it
+# requires manual action; drift does not report what leaves the pools' traffic unaffected. The oracle is a ping between hosts.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 
 on() { "$lockstep" twin exec "$pod" "$@"; }
-# arrives FROM ADDRESS: from gpu1's rail0 (10.64.0.1) or rail1 (10.64.0.129) to an address.
+# arrives FROM ADDRESS: pings ADDRESS from gpu1; FROM is rail0 (10.64.0.1) or rail1 (10.64.0.129).
 arrives() { on gpu1 -- ping -c 1 -W 2 -I "$1" "$2" >/dev/null; }
 is_lost() {
   if arrives "$1" "$2"; then
@@ -16,16 +16,16 @@ is_lost() {
 }
 await_sync() {
   for _ in $(seq 100); do
-    if "$lockstep" drift --twin "$pod" >"$work/out" 2>&1; then return; fi
+    if "$lockstep" drift --details --twin "$pod" >"$work/out" 2>&1; then return; fi
     read -rt 0.2 <> <(:) || true
   done
   cat "$work/out" >&2
   echo "not in sync again within 20 s" >&2
   exit 1
 }
-# drifts DEVICE TEXT: drift names the device and the culprit, and ends with 2.
+# drifts DEVICE TEXT: drift must report TEXT, the culprit, on DEVICE, and end with 2.
 drifts() {
-  expect 2 "$lockstep" drift --twin "$pod" >/dev/null
+  expect 2 "$lockstep" drift --details --twin "$pod" >/dev/null
   grep -q "$1 .*$2" "$work/out" || { cat "$work/out" >&2; echo "drift does not name '$2' on $1" >&2; exit 1; }
 }
 apply() { expect "${1:-0}" "$lockstep" apply --twin --yes $approve --no-measure "$pod"; }
@@ -35,7 +35,7 @@ apply
 await_sync
 arrives 10.64.0.1 10.64.0.131
 
-# Routes of others inside owned blocks: on a spine, a leaf and a host, wider and narrower than the block.
+# Foreign routes inside owned blocks: on a spine switch, a leaf switch and a host, wider and narrower than the block.
 on spine0 -- ip route add blackhole 10.64.0.128/26 proto static
 on spine1 -- ip route add blackhole 10.64.0.128/26 proto static
 is_lost 10.64.0.1 10.64.0.131
@@ -58,7 +58,7 @@ apply 0
 told 'blackhole 10.64.0.128/26 proto boot table 1000'
 on gpu1 -- ip route del blackhole 10.64.0.128/26 table 1000
 
-# Routes that lead where they should, and let packets go one hop: one of ours, and another's.
+# Routes with the right next hop but a hop limit of one: an owned route, and a foreign one.
 on gpu1 -- ip route change default via 10.64.0.0 dev rail0 table 1000 proto 76 hoplimit 1
 is_lost 10.64.0.1 10.64.0.131
 drifts gpu1 'via 10.64.0.0 dev rail0 hoplimit 1'
@@ -70,13 +70,13 @@ is_lost 10.64.0.1 10.64.0.131
 drifts gpu1 '10.64.0.128/25 via 10.64.0.0 dev rail0 proto boot hoplimit 1 table 1000'
 on gpu1 -- ip route del 10.64.0.128/25 table 1000
 await_sync
-# And one of our own that only RoCE's DSCP would meet: it leads to the host's other rail.
+# An owned route that matches only RoCE's DSCP, and leads to the host's other rail.
 on gpu1 -- ip route add default via 10.64.0.128 dev rail1 table 1000 proto 76 tos 0x68
 drifts gpu1 'via 10.64.0.128 dev rail1 tos 0x68'
 apply
 await_sync
 
-# One that only says that a routing daemon made it, and the one that the kernel makes with an address.
+# A route that only claims to be from a routing daemon; and the removal of the route that the kernel makes with an address.
 on leaf0 -- ip route add 10.64.0.128/26 via 10.64.0.5 proto bgp
 is_lost 10.64.0.1 10.64.0.131
 drifts leaf0 '10.64.0.128/26 via 10.64.0.5 dev swp3 proto bgp'
@@ -88,7 +88,7 @@ on gpu2 -- ip route add local 10.64.0.131 dev rail1 table local proto kernel sco
 arrives 10.64.0.1 10.64.0.131
 await_sync
 
-# A rule ahead of ours, and one that only RoCE's packets meet.
+# A policy rule before the owned ones, and one that matches only RoCE's packets.
 on gpu1 -- ip rule add priority 50 to 10.64.0.128/25 prohibit
 is_lost 10.64.0.1 10.64.0.131
 drifts gpu1 'rule 50: from all to 10.64.0.128/25 prohibit'
@@ -97,21 +97,21 @@ on leaf0 -- ip rule add priority 50 ipproto udp dport 4791 blackhole
 drifts leaf0 'rule 50: from all ipproto udp dport 4791 blackhole'
 on leaf0 -- ip rule del priority 50
 
-# A port that does not forward: only what arrives there is lost.
+# A port that does not forward: only packets that arrive on it are lost.
 on leaf0 -- sysctl -qw net.ipv4.conf.swp1.forwarding=0
 is_lost 10.64.0.1 10.64.0.131
 drifts leaf0 'net.ipv4.conf.swp1.forwarding'
 apply
 arrives 10.64.0.1 10.64.0.131
 
-# A neighbour that ARP never corrects.
+# A permanent neighbour entry, which ARP never corrects.
 on leaf0 -- ip neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev swp1 nud permanent
 is_lost 10.64.0.1 10.64.0.131
 drifts leaf0 '10.64.0.1 at 02:00:00:00:00:99 on swp1'
 on leaf0 -- ip neigh del 10.64.0.1 dev swp1
 await_sync
 
-# A GPU's address on a spine's loopback, a loopback on two devices, and an address on a device of nobody's.
+# A host's address on a spine switch's loopback, a loopback address on two devices, and an address on an unmanaged interface.
 on spine0 -- ip address add 10.64.0.131/32 dev lo
 on spine1 -- ip address add 10.255.0.1/32 dev lo
 drifts spine0 'interface\[lo\]/address\[10.64.0.131/32\]'
@@ -124,14 +124,14 @@ drifts leaf0 'address 10.64.0.131/32 on stray0'
 on leaf0 -- ip link del stray0
 await_sync
 
-# A packet filter is a finding, and no drift.
+# A packet filter is a finding, not drift.
 on leaf0 -- nft add table inet foreign '{ chain c { type filter hook forward priority 0; policy drop; }; }'
 is_lost 10.64.0.1 10.64.0.131
-expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+expect 0 "$lockstep" drift --details --twin "$pod" >/dev/null
 told 'nft inet foreign c (forward): policy drop'
 on leaf0 -- nft delete table inet foreign
 
-# What the specs allow is no drift until its day has passed, and no apply removes it.
+# What the specs allow is not drift, and no apply removes it, until its date has passed.
 allow() {
   sed -i "s#^  roceProfile#  allow: [{route: blackhole 10.64.0.128/26 proto static, reason: a trial, until: $1}]\n  roceProfile#" \
     "$pod/fabric.yaml"
@@ -139,7 +139,7 @@ allow() {
 on spine0 -- ip route add blackhole 10.64.0.128/26 proto static
 drifts spine0 'blackhole 10.64.0.128/26 proto static'
 allow 2099-12-31
-expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+expect 0 "$lockstep" drift --details --twin "$pod" >/dev/null
 told 'blackhole 10.64.0.128/26 proto static  (until 2099-12-31: a trial)'
 apply
 on spine0 -- ip route show type blackhole >"$work/out"
@@ -151,7 +151,7 @@ apply
 sed -i '/^  allow:/d' "$pod/fabric.yaml"
 await_sync
 
-# Old loopbacks after the pool of loopbacks is another.
+# After the pool of loopbacks changes, the old loopback addresses are removed.
 sed -i 's#loopbacks: 10.255.0.0/24#loopbacks: 10.254.0.0/24#' "$pod/fabric.yaml"
 apply
 await_sync
@@ -159,7 +159,7 @@ for device in leaf0 leaf1 spine0 spine1; do
   ! on "$device" -- ip -4 -o address show dev lo | grep -q '10\.255\.' || { echo "$device has its old loopback" >&2; exit 1; }
 done
 
-# What others legitimately have changes nothing.
+# Foreign configuration that does not affect the pools is not drift.
 on leaf0 -- ip route add default via 10.64.0.1
 on leaf0 -- ip rule add priority 90 fwmark 0x200/0xf00 lookup 2004
 on leaf0 -- ip route add blackhole 10.64.0.128/26 table 2004

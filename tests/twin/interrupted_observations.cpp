@@ -1,4 +1,4 @@
-// Ctrl-C while the cluster is observed: a part of what is there is no drift.
+// Ctrl-C while the cluster is observed: an incomplete observation must not be reported as drift.
 #include <cstdlib>
 
 #include "tests/needs.hpp"
@@ -7,7 +7,7 @@
 namespace lockstep::twin_test {
 namespace {
 
-TEST(Interrupted, AnObservationThatIsCutShortConcludesNothing) {
+TEST(Interrupted, InterruptedObservationReportsNoDrift) {
   if (const std::string why = Pod::impossible(); !why.empty()) LOCKSTEP_NOT_TESTED_BUT_ON_CI(why);
   const Pod pod;
   ASSERT_EQ(pod.drift().code, 0);

@@ -1,4 +1,4 @@
-"""kill -9 at random points of gated applies on a running twin: killed_gated_applies.sh has the twin and says what for.
+"""kill -9 at random points of gated applies on a running twin: killed_gated_applies.sh makes the twin and states the purpose.
 Usage: killed_gated_applies.py LOCKSTEP POD APPROVED, with KILLS, SEED and LOCKSTEP_STATE_DIR set."""
 import collections
 import os
@@ -17,22 +17,22 @@ from gated_oracles import Book, Broken, Devices, Ledger, demand, differing, told
 PHASES = ["planning", "before", "writing", "verifying", "measuring", "confirming", "undoing", "measuring again",
           "accepting"]
 HOLDS = {"rmem": "4096 131072 6291456", "ttl": 64}
-# The first looks like want of CPU, and is told only against what was before it; the second reaches nobody.
+# The first looks like a lack of CPU, and is distinguished only by the measurement before; the second cuts off all traffic.
 BREAKS = {"rmem": "4096 4096 4096", "ttl": 1}
-# -shm and -wal: SQLite's own, while somebody has it open or was killed.
+# -shm and -wal: SQLite's own, while the file is open or after a kill.
 STATE_FILES = {"journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal", "lock", "measuring.lock"}
 MARK = "KILLED_GATED_APPLY"
-RUN_ENDS_S = 300  # a hang, far beyond the slowest run under load
+RUN_ENDS_S = 300  # longer is a hang: far beyond the slowest run under load
 PROBES_END_S = 20  # they end when their parent does (prctl(2), PR_SET_PDEATHSIG)
-TRIES = 6  # of an apply whose benchmarks can't tell, as on busy cores
+TRIES = 6  # of an apply whose benchmarks can't decide, as on busy cores
 SIGN = re.compile(r"steps? on |wave (?P<wave>\d+) of (?P<of>\d+)|… even out|… verify|… measure|… undo|✓|"
                   r"  gate: ")
-VERDICT = re.compile(r"^(nothing to do|kept, not validated|kept|partly|effects open|undone|undo failed|quarantined|"
+VERDICT = re.compile(r"^(nothing to do|kept, not validated|kept|partly|effects missing|rolled back|rollback failed|quarantined|"
                      r"waits for a window|stopped|waits for a person)  ", re.M)
 
 
 class Run:
-    """One apply on a terminal, where it tells its progress; killed at `point`, if it gets there."""
+    """One apply on a terminal, so that it prints its progress; killed at `point` if it gets that far."""
 
     def __init__(self, command, typical, point=None):
         self.typical = typical
@@ -73,7 +73,7 @@ class Run:
             if select.select([terminal], [], [], wait)[0]:
                 try:
                     self.raw += os.read(terminal, 65536)
-                except OSError:  # EIO: nobody has it open any more
+                except OSError:  # EIO: all other ends are closed
                     break
                 self.heard()
             elif at and self.process.poll() is None:
@@ -137,12 +137,12 @@ class Run:
                 if mark in (process / "environ").read_bytes().split(b"\0"):
                     out.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
             except OSError:
-                pass  # it has ended
-        return [one for one in out if one]  # one that has ended and was not reaped has no words
+                pass  # the process has ended
+        return [one for one in out if one]  # a zombie has an empty command line
 
 
 class InPhase:
-    """At `share` of the nth time that a run is in a phase."""
+    """A kill point: at `share` of the nth occurrence of a phase."""
 
     def __init__(self, phase, nth, share):
         self.phase, self.nth, self.share = phase, nth, share
@@ -153,7 +153,7 @@ class InPhase:
 
 
 class InRun:
-    """At `share` of a whole run."""
+    """A kill point: at `share` of a whole run."""
 
     def __init__(self, share, took):
         self.after = share * took
@@ -165,16 +165,16 @@ class InRun:
 class Trial:
     def __init__(self, lockstep, pod, approved, kills, seed):
         self.lockstep, self.pod = lockstep, pathlib.Path(pod)
-        # What a gate had undone is tried again here, on purpose.
+        # This test deliberately tries again what a gate rolled back.
         self.word = ("--approve", approved + ",gate")
         self.random, self.began = random.Random(seed), time.monotonic()
         self.wanted, self.kills, self.missed = kills, 0, 0
         self.hit = collections.Counter()
         self.endings = collections.Counter()
-        # Of a phase, in s: learned, beginning from what an idle machine takes.
+        # The duration of each phase in s: learned, starting from that of an idle machine.
         self.typical = collections.defaultdict(lambda: 1.0, planning=0.5, writing=0.1, verifying=0.1, undoing=0.3,
                                                accepting=0.05)
-        self.whole = {False: 5.0, True: 10.0}  # of a run: good, bad; learned
+        self.whole = {False: 5.0, True: 10.0}  # duration of a good (False) and a bad (True) run in s; learned
         self.shares = []
         self.devices = Devices(lockstep, pod)
         self.spoken = {"paths": 64, "idle": 0, "mtu": 9000, **HOLDS}
@@ -227,7 +227,7 @@ class Trial:
         self.say()
 
     def fault(self, there):
-        """By hand: no path from or to gpu1; no setting that the specs speak of."""
+        """A manual fault that cuts off gpu1, in a setting that the specs do not mention."""
         if there != self.faulty:
             self.devices.run("gpu1", "ip", "rule", "add" if there else "del", "to", "10.64.0.0/16", "blackhole",
                              "pref", "10")
@@ -247,7 +247,7 @@ class Trial:
         return InPhase(phase, int(again), self.random.random())
 
     def apply(self, point=None, *words):
-        """One run and all that must hold after it."""
+        """Makes one run, and checks all that must hold after it."""
         before, was = self.ledger, self.now
         run = Run(self.command("apply", "--twin", "--yes", *self.word, *words), self.typical, point)
         self.ledger, self.now = Ledger(self.journal()), self.devices.values()
@@ -280,21 +280,21 @@ class Trial:
         return answer.returncode
 
     def came_to_an_end(self, run):
-        """Whether nothing is open any more; then the values are those of its verdict."""
-        demand(run.code in (0, 2, 3) or (run.verdict == "undone" and run.code == 1),
+        """Returns whether no change is open; checks that the values are then those of the verdict."""
+        demand(run.code in (0, 2, 3) or (run.verdict == "rolled back" and run.code == 1),
                "ended with", run.code, run.verdict, run.text)
-        if run.verdict == "undone":
+        if run.verdict == "rolled back":
             self.spoken = dict(self.settled)
             self.say()
         stays = self.book.stays
         if not self.book.all_settled(self.now):
-            demand(run.code in (2, 3) or run.verdict == "undone", "unjudged, and ended with", run.code, run.text)
+            demand(run.code in (2, 3) or run.verdict == "rolled back", "unjudged, and ended with", run.code, run.text)
             return False
         have = {where: self.now.get(where) for where in self.expected()}
         left = differing(have, self.expected())
-        # What a killed run wrote was not to blame for what was broken before, and is kept; what the next one wrote beside it is
-        # undone. The specs have the former values again, for both.
-        if run.verdict == "undone" and left and all(stays.get(where) == have[where] for where in left):
+        # The write of a killed run did not cause the breakage before it, and is kept; what the next run wrote in addition is
+        # rolled back. The specs have the former values again for both.
+        if run.verdict == "rolled back" and left and all(stays.get(where) == have[where] for where in left):
             return False
         demand(not left, "after", run.verdict, "differ:", left)
         self.settled = dict(self.spoken)
@@ -313,11 +313,11 @@ class Trial:
                 break
             self.plan()
             self.fault(self.faulty or self.random.random() < 0.1)
-            if self.random.random() < 0.2:  # somebody goes on with the specs
+            if self.random.random() < 0.2:  # a user edits the specs again
                 self.change_specs(False)
         self.fault(self.faulty and self.random.random() < 0.5)
         for tried in range(TRIES):
-            if tried == 2:  # what can't be told is taken back by a person
+            if tried == 2:  # a user reverts a change that the gate can't decide
                 self.take_back()
             if tried > 0 or run.killed:
                 run = self.apply()

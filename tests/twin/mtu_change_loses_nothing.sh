@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# While the hosts' MTU changes, up and down, and after a kill -9, no packet is lost that a host sends as large as its routes
-# let it. The oracle: pings of 8,000 bytes, which the kernel cuts to what it believes the next hop takes, and a port that
-# takes less drops whole; and `ping -M do`, which is never cut.
+# While the hosts' MTU is raised and lowered, and after a kill -9, no packet is lost that a host sends at the size that its
+# routes allow. The oracles: pings of 8,000 bytes, which the kernel fragments to the MTU that it assumes for the next hop,
+# and which a port with a smaller MTU drops; and `ping -M do`, which is never fragmented.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
@@ -9,7 +9,7 @@ on() { "$lockstep" twin exec "$pod" "$@"; }
 fail() { echo "line ${BASH_LINENO[0]}: $1" >&2; exit 1; }
 apply() { expect "$1" "$lockstep" apply --twin --yes $approve --no-measure "${@:2}" "$pod"; }
 hosts_at() { sed -i "s/mtu: {host: [0-9]*,/mtu: {host: $1,/" "$pod/fabric.yaml"; }
-# The rail0 of each host.
+# The address of rail0 of each host.
 address=([1]=10.64.0.1 [2]=10.64.0.3 [3]=10.64.0.5 [4]=10.64.0.7)
 whole() { on "gpu$1" -- ping -c 1 -W 1 -M do -s "$3" -I "${address[$1]}" "${address[$2]}" >/dev/null 2>&1; }
 
@@ -34,17 +34,18 @@ for from in 1 2 3 4; do
     pings+=($!)
   done
 done
-# And without a word on where from, by the main table.
+# One ping without a source address, which the main table routes.
 ip netns exec "ls-$twin-gpu1" ping -q -i 0.005 -W 2 -M dont -s 8000 "${address[3]}" >"$work/pings/1-3.main" 2>&1 &
 pings+=($!)
 
-# Two of the four hosts can't have it alone, as the leaves' other ports would differ from theirs: nor is anything held then.
+# The change can't be applied to two of the four hosts alone, as the MTUs of the leaf switches' other ports would then differ
+# from their hosts': nothing is written.
 hosts_at 9000
 apply 2 --only gpu1,gpu2,leaf0,leaf1
 told 'nothing was written'
 
-# A run that is killed when the first host has the larger one: what that sends stays small. One that was done before
-# the signal came is tried again.
+# A run that is killed once the first host has the larger MTU: that host still sends small packets. If the run ended before
+# the signal came, it is tried again.
 for try in 1 2 3 4 5; do
   exec 9< <(for i in 1 2 3 4; do exec ip -n "ls-$twin-gpu$i" monitor link & done; wait)
   monitors=$!
@@ -56,7 +57,7 @@ for try in 1 2 3 4 5; do
   exec 9<&-
   wait "$killed" 2>/dev/null || true
   sleep 1  # long enough for packets to be lost
-  "$lockstep" drift --twin "$pod" >"$work/out" || true
+  "$lockstep" drift --details --twin "$pod" >"$work/out" || true
   ! grep -q 'route-mtu' "$work/out" || break
   hosts_at 1500
   apply 0
@@ -73,7 +74,7 @@ for from in 1 2 3 4; do
 done
 [ "$larger" -gt 0 ] || fail "no host has the larger MTU"
 
-# All: then each takes and sends 9,000 bytes.
+# After a complete apply, each host receives and sends 9,000 bytes.
 apply 0
 for from in 1 2 3 4; do
   on "gpu$from" -- ip route show table all proto 76 >"$work/out"
@@ -82,17 +83,17 @@ for from in 1 2 3 4; do
     [ "$from" = "$to" ] || whole "$from" "$to" 8972 || fail "9,000 bytes from gpu$from do not reach gpu$to"
   done
 done
-expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+expect 0 "$lockstep" drift --details --twin "$pod" >/dev/null
 
-# Back, all at once.
+# All hosts back to the smaller MTU in one apply.
 hosts_at 1500
 apply 0
 ! whole 1 3 1473 || fail "gpu1 sends more than 1,500 bytes still"
-expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+expect 0 "$lockstep" drift --details --twin "$pod" >/dev/null
 
-# A lock of another hand is drift, and taken away.
+# A foreign MTU lock is drift, and an apply removes it.
 on gpu1 -- ip route change default via 10.64.0.0 dev rail0 table 1000 proto 76 mtu lock 1000
-expect 2 "$lockstep" drift --twin "$pod" >/dev/null
+expect 2 "$lockstep" drift --details --twin "$pod" >/dev/null
 told 'mtu lock 1000 on 1 of [0-9]* routes'
 apply 0
 on gpu1 -- ip route show table 1000 >"$work/out"
@@ -104,7 +105,7 @@ for pid in "${running[@]}"; do wait "$pid" || true; done
 for one in "$work"/pings/*; do
   sent=$(grep -o '^[0-9]* packets' "$one" | grep -o '[0-9]*') || fail "$one has no result"
   [ "$sent" -gt 100 ] || fail "only $sent packets in $one"
-  # Those that were under way when ping was stopped have no answer yet: 15 ms of them.
+  # Packets in flight when ping stopped have no reply yet: up to 15 ms of them.
   received=$(grep -o '[0-9]* received' "$one" | grep -o '[0-9]*')
   [ "$received" -ge $((sent - 3)) ] || { cat "$one" >&2; fail "packets were lost: ${one##*/}"; }
 done

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# On a running twin: a plan file from which holds, live, disruption and together were taken, digest and all, is refused
-# (tried: accepted, exit code 0); where one host's ground has moved, no end of its cables is changed (tried: 4 of 6 steps refused,
-# cable ends at different MTUs, exit code 0); what would be taken away is told by the plan as the apply refuses it.
+# On a running twin: a forged plan file without holds, live, disruption or together, and with matching digests, is refused;
+# if the plan is stale for one host, neither end of its cables is changed (guards against cable ends with different MTUs);
+# and the plan reports a refused deletion in the same words as the apply.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 
 mtu() { "$lockstep" twin exec "$pod" "$1" -- cat "/sys/class/net/$2/mtu"; }
-# Both ends of each cable of the hosts have one MTU; which, is the answer.
+# even: fails unless both ends of each cable of the hosts have the same MTU.
 even() {
   local host rail here there
   for host in 1 2 3 4; do
@@ -17,7 +17,7 @@ even() {
     done
   done
 }
-# forge FIELD...: taken from every step; the file's digests fit what is left.
+# forge FIELD...: removes the fields from every step, and recomputes the file's digests.
 forge() {
   python3 - "$work/plan.json" "$@" <<'PY'
 import hashlib, json, sys
@@ -28,7 +28,7 @@ for step in plan["steps"]:
     for field in fields:
         if field == "disruption": step[field] = "none"
         else: step.pop(field, None)
-    for hold in step.get("holds", []):  # the word that lifts it is that of the step's disruption
+    for hold in step.get("holds", []):  # the approval that it needs depends on the step's disruption
         if hold["kind"] == "approval": hold["approve"] = "approval:" + step["disruption"]
 del plan["fileDigest"]
 def text(document): return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -42,7 +42,7 @@ PY
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 sed -i 's/mtu: {host: 9000/mtu: {host: 8000/' "$pod/fabric.yaml"
 for fields in holds live disruption "holds live disruption together notes"; do
-  expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+  expect 2 "$lockstep" plan --details --twin --out "$work/plan.json" "$pod"
   forge $fields
   expect 2 "$lockstep" apply --yes $approve --no-measure -o json "$work/plan.json"
   python3 - "$work/out" <<'PY'
@@ -57,23 +57,23 @@ PY
   [ "$(mtu gpu1 rail0)" = 9000 ] || { echo "a forged step ran" >&2; exit 1; }
 done
 
-expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+expect 2 "$lockstep" plan --details --twin --out "$work/plan.json" "$pod"
 "$lockstep" twin exec "$pod" gpu1 -- sysctl -qw net.ipv4.tcp_mtu_probing=2
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 8999
 expect 2 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
-told 'the ground of gpu1 has moved'
-told 'gpu2 step .* comes after step .*: the ground of gpu1 has moved'  # its routes were to be locked before any host shrinks
+told 'gpu1 has changed'
+told 'gpu2 step .* comes after step .*: gpu1 has changed'  # its routes must be locked before any host's MTU shrinks
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 9000
 even
 
-expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+expect 2 "$lockstep" plan --details --twin --out "$work/plan.json" "$pod"
 expect 0 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
 even
 [ "$(mtu leaf0 swp1)" = 8000 ] || { echo "the plan was not carried out" >&2; exit 1; }
 
 rm "$pod/hosts.yaml" "$pod/slo.yaml"
 sed -i 's/mtu: {host: 8000/mtu: {host: 9000/' "$pod/fabric.yaml"
-expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+expect 2 "$lockstep" plan --details --twin --out "$work/plan.json" "$pod"
 told 'an apply would be refused: .*HostProfile/.*--confirm-deletion applies it all the same'
 expect 1 "$lockstep" apply --yes $approve "$work/plan.json"
 told 'HostProfile/.*--confirm-deletion applies it all the same'

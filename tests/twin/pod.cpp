@@ -47,7 +47,7 @@ Running::~Running() {
   ::close(output_);
 }
 
-// False: it has ended, or its time is up.
+// Returns false if the command has ended or its time is up.
 bool Running::read_some() {
   const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());
   pollfd more{output_, POLLIN, 0};
@@ -89,7 +89,7 @@ Pod::Pod() {
   specs_ = folder_ + "/rail-pod";
   fs::copy(LOCKSTEP_SOURCE_DIR "/examples/rail-pod", specs_);
   ::setenv("LOCKSTEP_STATE_DIR", (folder_ + "/state").c_str(), 1);
-  // Which two cores carry beside what else a machine does.
+  // A link rate that two cores can sustain beside other load.
   if (const Said said = run({"twin", "up", "--link-rate", "400Mbps", specs_}); said.code != 0)
     ADD_FAILURE() << "twin up: " << said.out;
   if (const Said said = apply(); said.code != 0) ADD_FAILURE() << "apply: " << said.out;
@@ -112,7 +112,7 @@ std::vector<std::string> Pod::argv(const std::vector<std::string>& words) const 
   return out;
 }
 
-// An apply looks, settles for 20 s, cures and settles again; ten times that on a loaded machine is a hang.
+// An apply observes, settles for 20 s, runs remedies and settles again; ten times as long is a hang.
 Said Pod::run(const std::vector<std::string>& words) const {
   return Running(argv(words), seconds(400)).end();
 }
@@ -127,7 +127,7 @@ bool eventually(const std::function<bool()>& holds, seconds patience) {
   const auto until = steady_clock::now() + patience;
   while (!holds()) {
     if (steady_clock::now() >= until) return false;
-    (void)::poll(nullptr, 0, 100);  // between two looks
+    (void)::poll(nullptr, 0, 100);  // between two checks
   }
   return true;
 }

@@ -1,7 +1,7 @@
-// Pod: the twin of examples/rail-pod, driven as a person drives it: by the binary under test
+// Pod: a twin of examples/rail-pod, controlled like a user would: with the binary under test
 // (LOCKSTEP_BINARY).
 //
-// Promises: specs and state are in a folder of their own; the twin and the folder are gone when the Pod is; a
+// Promises: specs and state are in a temporary folder; the destructor removes the twin and the folder; a
 // command that hangs is killed and fails the test.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace lockstep::twin_test {
 
 struct Said {
   int code = -1;
-  std::string out;  // and standard error
+  std::string out;  // standard output and standard error
 };
 
-// A command that runs beside the test.
+// A command that runs in parallel to the test.
 class Running {
  public:
   Running(const std::vector<std::string>& argv, std::chrono::seconds patience);
@@ -28,7 +28,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  // Reads on until the output has `text` or the command has ended; true: it has.
+  // Reads until the output contains `text`, and returns true; false if the command ends first.
   bool says(const std::string& text);
   Said end();
 
@@ -43,7 +43,7 @@ class Running {
 
 class Pod {
  public:
-  // Why a twin can't be made here; empty: it can.
+  // The reason why a twin can't be made here; empty if it can.
   static std::string impossible();
 
   Pod();
@@ -52,15 +52,15 @@ class Pod {
   Pod& operator=(const Pod&) = delete;
 
   const std::string& specs() const { return specs_; }
-  // Where journal and locks of the twin are.
+  // The folder of the twin's journal and locks.
   std::string state() const;
 
-  // `lockstep WORDS...`; the words must name the specs.
+  // Runs `lockstep WORDS...`; the arguments must include the specs.
   Said run(const std::vector<std::string>& words) const;
   std::vector<std::string> argv(const std::vector<std::string>& words) const;
 
   Said drift() const { return run({"drift", "--twin", "-o", "json", specs_}); }
-  // With what the pod's policy asks a person.
+  // With the approvals that the pod's policy needs.
   Said apply() const {
     return run({"apply", "--twin", "--yes", "--approve", "approval,drain,budget", "--no-measure", specs_});
   }
@@ -71,7 +71,7 @@ class Pod {
   std::string specs_;
 };
 
-// Looks again and again.
+// Polls `holds` until it is true or `patience` has passed.
 bool eventually(const std::function<bool()>& holds, std::chrono::seconds patience);
 
 }  // namespace lockstep::twin_test

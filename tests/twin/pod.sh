@@ -1,16 +1,16 @@
-# Sourced by tests of a twin: a copy of the example rail-pod, and what commands on it end with and say.
+# Sourced by tests of a twin: makes a copy of the example rail-pod, and checks exit codes and output of commands on it.
 . tests/needs.sh
 needs_twin
 lockstep=${LOCKSTEP_BINARY:?the program under test}
 
-approve="--approve approval,drain,budget"  # what the pod's policy asks a person
+approve="--approve approval,drain,budget"  # the approvals that the pod's policy needs
 work=$(mktemp -d)
 export LOCKSTEP_STATE_DIR=$work/state
 pod=$work/pod
 cp -r examples/rail-pod "$pod"
 twins() { ls -d /run/lockstep/twin/* 2>/dev/null || true; }
 twins_before=$(twins)
-# own_twin: the folder of the one twin that came up since, whatever others are there.
+# own_twin: the folder of the one twin that was made since the start; others may exist.
 own_twin() {
   local new
   new=$(comm -13 <(echo "$twins_before") <(twins))
@@ -22,7 +22,7 @@ clean_up() {
   rm -rf "$work"
 }
 trap clean_up EXIT
-# streams_alone PAIRS DURATION SHARE: the pod's suite has bandwidth alone, of these pairs, at least that share of nominal.
+# streams_alone PAIRS DURATION SHARE: limits the pod's suite to the bandwidth of PAIRS, at least SHARE of nominal.
 streams_alone() {
   cat >"$pod/slo.yaml" <<YAML
 apiVersion: lockstep.dev/v1alpha1
@@ -36,7 +36,7 @@ spec:
   onChange: {scope: affected, onViolation: rollback}
 YAML
 }
-# expect CODES COMMAND...: one of them; its output is in $work/out.
+# expect CODES COMMAND...: COMMAND must exit with one of CODES; its output is in $work/out.
 expect() {
   local want=$1 have=0
   shift

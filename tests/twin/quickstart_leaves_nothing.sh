@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The twin end to end: the whole quickstart passes (it checks every exit code itself), and leaves nothing; then it is
-# interrupted at several points, and leaves nothing either. LOCKSTEP_BINARY: the program under test.
+# The twin end to end: the whole quickstart passes (it checks every exit code itself) and leaves nothing behind; it is then
+# interrupted at several points, and leaves nothing behind either. LOCKSTEP_BINARY: the program under test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/needs.sh
@@ -15,7 +15,7 @@ remains() {
 }
 before=$(remains | sort)
 nothing_new() {
-  local new  # others' twins may come down meanwhile
+  local new  # other twins may be removed meanwhile
   new=$(comm -13 <(echo "$before") <(remains | sort))
   [ -n "$new" ] || return 0
   echo "$1 left behind:" >&2
@@ -26,9 +26,9 @@ nothing_new() {
 examples/quickstart.sh
 nothing_new "the quickstart"
 
-# Interrupted as by Ctrl-C: the signal goes to the whole process group. (A shell starts background jobs with SIGINT
-# ignored, bash(1), and a script can't undo that: env does.)
-for marker in 'twin up' 'apply --twin --yes --approve approval:traffic,drain --no-measure' 'bench --twin --accept'; do
+# Interrupted as by Ctrl-C: the signal goes to the whole process group. A shell starts background jobs with SIGINT ignored
+# (bash(1)), which a script can't reset; env does.
+for marker in 'twin up' 'apply --twin --yes --no-measure' 'bench --twin --accept'; do
   log=$(mktemp)
   setsid env --default-signal=INT examples/quickstart.sh >"$log" 2>&1 &
   tour=$!

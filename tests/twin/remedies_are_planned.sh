@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What heals a fabric is in its plan: remedies are listed for what a change can leave open, carried out once for a device
-# and only where they are needed, and nothing else is. A host without its connected routes converges in one apply.
+# A plan lists the remedies for effects that a change can leave open. An apply runs a remedy once per device, only where it is
+# needed, and no other remedy. A host without its connected routes converges in one apply.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
-in_sync() { expect 0 "$lockstep" drift --twin "$pod"; }
-# eventually_drifts ENTRY: drift names it, within ten seconds.
+in_sync() { expect 0 "$lockstep" drift --details --twin "$pod"; }
+# eventually_drifts ENTRY: drift must report ENTRY within ten seconds.
 eventually_drifts() {
   for _ in $(seq 50); do
-    "$lockstep" drift --twin "$pod" >"$work/out" 2>&1 || true
+    "$lockstep" drift --details --twin "$pod" >"$work/out" 2>&1 || true
     grep -qF "$1" "$work/out" && return
     sleep 0.2
   done
@@ -23,7 +23,7 @@ echo "a link that comes up again: FRR may leave its groups on one path"
 for _ in 1 2 3; do
   "$lockstep" twin exec "$pod" leaf0 -- ip link set up0 down
   eventually_drifts 'bgp/neighbor[up0]/session'
-  expect 2 "$lockstep" plan --twin "$pod"
+  expect 2 "$lockstep" plan --details --twin "$pod"
   told 'remedy reinstall-multipath, if'
   told 'and if needed'
   expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
@@ -36,9 +36,9 @@ echo "what the chosen devices do not have is left alone"
 expect 0 "$lockstep" twin break "$pod" lost-nexthop leaf0
 eventually_drifts 'fib[10.64.0.128/25]'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure --only gpu1 "$pod"
-expect 2 "$lockstep" drift --twin "$pod"
+expect 2 "$lockstep" drift --details --twin "$pod"
 told 'fib\[10.64.0.128/25\]'
-expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+expect 2 "$lockstep" plan --details --twin --out "$work/plan.json" "$pod"
 expect 0 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
 told 'carried out: frr remedy reinstall-multipath  leaf0'
 told '1 device touched; traffic disturbed: leaf0'
@@ -46,10 +46,10 @@ in_sync
 
 echo "a host without its connected routes"
 "$lockstep" twin exec "$pod" gpu1 -- ip route flush table main
-expect 2 "$lockstep" drift --twin "$pod"
+expect 2 "$lockstep" drift --details --twin "$pod"
 told 'fib\[10.64.0.0/31\]'
 told 'rail0'
-expect 2 "$lockstep" plan --twin "$pod"
+expect 2 "$lockstep" plan --details --twin "$pod"
 told 'remedy restore-connected-route'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 in_sync

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# FRR's saved configuration is an entry of its own: what apply wrote is there after a restart of the daemon, or apply says
-# that it is not and drift shows it. The oracle is what bgpd runs once it was started anew from the saved file.
+# FRR's saved configuration is an entry of its own: what an apply wrote survives a restart of the daemon, or the apply fails
+# and drift shows the difference. The oracle is the configuration of bgpd after it was restarted from the saved file.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 "$lockstep" twin up "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
-expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
 
 dir=$(own_twin)/leaf0
 conf=$dir/frr.conf
@@ -16,7 +16,7 @@ runs() { vtysh --vty_socket "$dir" --config_dir "$dir" -d bgpd -c 'show running-
 saved() { grep -q "maximum-paths $1\$" "$conf"; }
 tells_no_password() { ! grep -q geheim "$work/out" || { echo "a password was told" >&2; exit 1; }; }
 drifts() {
-  expect 2 "$lockstep" drift --twin "$pod"
+  expect 2 "$lockstep" drift --details --twin "$pod"
   told 'leaf0.*routing-config/saved'
   tells_no_password
 }
@@ -41,7 +41,7 @@ expect 1 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 umount "$dir"
 drifts
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
-expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
 restarts_with 32
 
 echo "--- kill -9 between write and save: a fake daemon that never answers holds up the save, which asks them all"
@@ -61,11 +61,11 @@ rm "$dir/fakenodaemon.vty"
 runs 16 && ! saved 16 || { cat "$work/killed"; echo "the kill did not meet the time between write and save" >&2; exit 1; }
 drifts
 told 'bgp/max-paths is 32 there, and 16 here'
-expect 2 "$lockstep" plan --twin "$pod"
+expect 2 "$lockstep" plan --details --twin "$pod"
 told 'routing-config/saved'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 saved 16
-expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
 restarts_with 16
 
 echo "--- a hand in the file, and one at the daemon"
@@ -77,9 +77,9 @@ saved 16
 drifts
 told 'bgp/max-paths'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
-expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
 printf '! a remark\nlog syslog errors\npassword geheim\n' >>"$conf"
-expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
 tells_no_password
 expect 0 "$lockstep" explain --twin "$pod" leaf0 routing-config/saved
 told 'write memory'

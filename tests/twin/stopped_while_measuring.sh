@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A run that is cut off while it measures owes its verdict: the next apply measures what was written, although nothing
-# else is to be done, and keeps or undoes it. Once by kill -9 with a change that breaks an SLO, once by Ctrl-C with a
-# change that does not.
+# A change of a run that is interrupted while it measures is not validated yet: the next apply measures it, even if nothing
+# else is to be done, and keeps it or rolls it back. Once with kill -9 and a change that breaks an SLO, once with Ctrl-C and
+# a change that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
-sed -i 's/waves: .*/waves: ["100%"]/' "$pod/policy.yaml"  # else the gate of the first wave would end it
+sed -i 's/waves: .*/waves: ["100%"]/' "$pod/policy.yaml"  # otherwise the gate of the first wave would end the apply
 
-# An apply on a terminal (only there it tells its progress), cut off by a signal as soon as it measures its last wave.
+# cut_off SIGNAL: interrupts an apply as soon as it measures its last wave. It prints progress only on a terminal.
 cut_off() {
   local signal=$1 log=$work/terminal pid
   : >"$log"
@@ -23,7 +23,7 @@ cut_off() {
   cp "$log" "$work/out"
 }
 
-"$lockstep" twin up --link-rate 400Mbps "$pod"  # which two busy cores carry
+"$lockstep" twin up --link-rate 400Mbps "$pod"  # a rate that two busy cores can sustain
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 
 cp "$pod/fabric.yaml" "$work/fabric.before"
@@ -31,20 +31,20 @@ sed -i 's|^    - {from: "leaf\[0-1\]:up\[0-1\]".*|    - {from: "leaf[0-1]:up1", 
     - {from: "leaf1:up0", to: "spine0:down1", by: pairs, speed: 400Gbps, cableLength: 40m}\
     - {from: "leaf0:up0", to: "spine0:down0", by: pairs, speed: 40Gbps, cableLength: 40m}|' "$pod/fabric.yaml"
 cut_off KILL
-expect 0 "$lockstep" drift --twin "$pod"
-expect 2 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
+expect 2 "$lockstep" plan --details --twin "$pod"
 told 'never measured'
 expect 2 "$lockstep" apply --twin --yes $approve --strict "$pod"  # strict: on busy cores the verdict may be unknown
 told 'in flight'
-told 'undone'
+told 'rolled back'
 cp "$work/fabric.before" "$pod/fabric.yaml"
-expect 0 "$lockstep" drift --twin "$pod"
-expect 0 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" drift --details --twin "$pod"
+expect 0 "$lockstep" plan --details --twin "$pod"
 
 sed -i 's/mtu: {host: 9000, fabric: 9216}/mtu: {host: 8000, fabric: 9216}/' "$pod/fabric.yaml"
 cut_off INT
 told 'the next apply measures'
-# On busy cores the verdict may be unknown: then it stays owed.
+# On busy cores the verdict may be unknown: the change then stays not validated.
 for try in 1 2 3 4 5; do
   code=0
   "$lockstep" apply --twin --yes $approve "$pod" >"$work/out" 2>&1 || code=$?
@@ -54,5 +54,5 @@ for try in 1 2 3 4 5; do
   [ "$code" -eq 3 ] || break
 done
 [ "$code" -eq 0 ] || { echo "try $try ended with $code" >&2; exit 1; }
-expect 0 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" plan --details --twin "$pod"
 echo "what a kill -9 and a Ctrl-C left unmeasured was measured by the next apply: undone, and kept"

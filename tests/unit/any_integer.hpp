@@ -1,5 +1,5 @@
-// Any signed integer of 64 bits, for property tests: of every length, and beside the powers of two more often
-// than chance would have it, as that is where a number of fewer bits loses one.
+// Generates signed 64-bit integers for property tests: of every bit length, and more often than by chance
+// next to powers of two, where a representation with fewer bits loses one.
 #pragma once
 
 #include <rapidcheck.h>
@@ -9,7 +9,7 @@
 namespace lockstep {
 
 inline rc::Gen<std::int64_t> any_integer() {
-  constexpr int kAnySize = 100;  // of RapidCheck: every bit may be set
+  constexpr int kAnySize = 100;  // the size at which RapidCheck may set every bit
   const auto bits = rc::gen::resize(kAnySize, rc::gen::arbitrary<std::uint64_t>());
   const auto shifts = rc::gen::inRange(0, 64);
   const auto of_any_length = rc::gen::map(rc::gen::pair(bits, shifts), [](const auto& drawn) {

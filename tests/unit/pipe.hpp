@@ -1,4 +1,4 @@
-// A pipe whose ends close when they end.
+// A pipe whose ends are closed when they are destroyed.
 #pragma once
 
 #include <fcntl.h>

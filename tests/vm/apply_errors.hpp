@@ -1,4 +1,4 @@
-// What a driver could not do of an apply.
+// The errors of an apply.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// Every answer that is an error, in order; a test failure where there is no receipt.
+// Every outcome that is an error, in order; a missing receipt is a test failure.
 inline std::vector<Error> apply_errors(Driver& driver, const ChangeSet& changes, const Call& call) {
   std::vector<Error> out;
   const auto receipt = driver.apply(changes, Guard{}, call);

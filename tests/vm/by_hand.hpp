@@ -1,4 +1,4 @@
-// Commands of another hand, in a machine that has no shell.
+// Manual commands, in a machine without a shell.
 #pragma once
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-// Words apart by spaces, nothing quoted; the program is found in PATH. Its wait status; -1: it was not
-// started. `quiet`: what it prints is dropped.
+// Runs a command of words separated by spaces, without quoting; the program is found in PATH. Returns its
+// wait status, or -1 if it was not started. `quiet` discards its output.
 inline int status_of(const std::string& words, bool quiet) {
   std::istringstream in(words);
   std::vector<std::string> all;
@@ -33,7 +33,7 @@ inline int status_of(const std::string& words, bool quiet) {
   return status;
 }
 
-// A test failure where it does not succeed.
+// Runs a command; its failure is a test failure.
 inline void by_hand(const std::string& words) { EXPECT_EQ(status_of(words, false), 0) << words; }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Frames sent as they are, and the packets that left by each class of a port's qdiscs: of the calling
-// thread's network namespace.
+// Raw frames, and the packets that left by each class of the qdiscs of a port: in the network namespace of
+// the calling thread.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 
 namespace lockstep {
 
-// By the class's handle.
+// Packets by the handle of the class.
 using ClassPackets = std::map<std::uint32_t, std::uint64_t>;
 
 inline ClassPackets class_packets(const char* port) {
@@ -53,10 +53,10 @@ struct Frames {
   int dscp = 0;
   int priority = 0;  // SO_PRIORITY
 };
-// More than the kernel sends of its own accord meanwhile (neighbour discovery, multicast listeners).
+// More than the kernel itself sends meanwhile (neighbour discovery, multicast listeners).
 inline constexpr unsigned kFrames = 50;
 
-// A header without a payload, to nobody.
+// Sends headers without a payload to an unused address.
 inline void send_frames(const char* port, const Frames& frames) {
   const Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::setsockopt(socket.number(), SOL_SOCKET, SO_PRIORITY, &frames.priority, sizeof(frames.priority)),
@@ -85,7 +85,7 @@ inline void send_frames(const char* port, const Frames& frames) {
         static_cast<ssize_t>(size));
 }
 
-// The minor numbers, within `major` and from `first` on, of the classes by which such frames leave.
+// The minor numbers of the classes by which such frames leave, within `major` and from `first` on.
 inline std::set<std::uint32_t> classes_of(const char* port, const Frames& frames, std::uint32_t major,
                                           std::uint32_t first) {
   const ClassPackets before = class_packets(port);

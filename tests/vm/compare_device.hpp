@@ -1,4 +1,4 @@
-// A device that one driver carries, compared with what specs want of it.
+// Compares the actual state of a device with one driver to its desired state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// The test fails where not all of it can be read.
+// An unread entry is a test failure.
 inline DeviceState compare_device(const std::string& name, const Intent& intent, Attached& attached,
                                   const Call& call) {
   auto seen = attached.driver->observe(scope_of(intent), "", call);

@@ -1,5 +1,5 @@
-// Traffic classes and trust by the linux driver on our test netdev: a whole profile made and undone by each
-// vendor's rules, drift made by dcb(8), and ports that refuse.
+// Traffic classes and trust by the linux driver on our test netdev: a whole profile applied and rolled back
+// under the rules of each vendor, drift made by dcb(8), and ports that refuse.
 #include "drivers/linux/dcb/port_classes.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/vm/by_hand.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// What the example's profile compiles to (examples/rail-pod/roce.yaml): RDMA in class 3, notifications in 6.
+// The compiled profile of examples/rail-pod/roce.yaml: RDMA in class 3, notifications in class 6.
 Entries profile() {
   std::vector<std::string> rest;
   for (int dscp = 0; dscp < 64; ++dscp)
@@ -63,7 +63,7 @@ class DcbClasses : public DcbDriver {
       if (!now.value(entry.path)) out.push_back({entry.path, {}, entry.value, 0});
     return out;
   }
-  // Each change of an entry that differs, and its answer.
+  // Applies the difference; returns the answer for each entry.
   std::map<std::string, std::string> answers(const Entries& wanted) {
     std::map<std::string, std::string> out;
     const auto receipt = driver().apply(differing(wanted), Guard{}, soon());
@@ -79,7 +79,7 @@ class DcbClasses : public DcbDriver {
   }
 };
 
-TEST_F(DcbClasses, AProfileIsMadeAndUndoneByEachVendorsRules) {
+TEST_F(DcbClasses, AppliesAndRollsBackAProfileUnderEachVendorsRules) {
   for (const std::string personality : {"plain", "mlx5", "bnxt"}) {
     SCOPED_TRACE(personality);
     make("nic0", personality);
@@ -111,7 +111,7 @@ TEST_F(DcbClasses, AProfileIsMadeAndUndoneByEachVendorsRules) {
   }
 }
 
-TEST_F(DcbClasses, DriftByHandIsSeenEntryByEntryAndHealed) {
+TEST_F(DcbClasses, DetectsManualDriftPerEntryAndRepairsIt) {
   make("nic0", "plain");
   converge(profile());
   by_hand("dcb ets set dev nic0 prio-tc 5:3 tc-bw 0:30 3:70");
@@ -137,7 +137,7 @@ TEST_F(DcbClasses, DriftByHandIsSeenEntryByEntryAndHealed) {
   converge(profile());
 }
 
-TEST_F(DcbClasses, ARefusalThatTheKernelHidesIsAnErrorAndNothingComesAfterIt) {
+TEST_F(DcbClasses, AHiddenRefusalIsAnErrorAndStopsTheApply) {
   make("nic0", "plain");
   parameter("refuse", "ets");
   auto got = answers(profile());
@@ -159,7 +159,7 @@ TEST_F(DcbClasses, ARefusalThatTheKernelHidesIsAnErrorAndNothingComesAfterIt) {
   converge(profile());
 }
 
-TEST_F(DcbClasses, DscpsStayWhereTheyAreWhileTheirPriorityIsNotLossless) {
+TEST_F(DcbClasses, DoesNotMoveDscpsToAPriorityThatIsNotLossless) {
   make("nic0", "bnxt");
   Entries wanted = profile();
   wanted.erase("interface[nic0]/class[6]/max-rate");
@@ -170,7 +170,7 @@ TEST_F(DcbClasses, DscpsStayWhereTheyAreWhileTheirPriorityIsNotLossless) {
   EXPECT_TRUE(read("nic0").apps.empty());
 }
 
-TEST_F(DcbClasses, ClassesThatNoPortCanHaveAreNotSent) {
+TEST_F(DcbClasses, DoesNotSendImpossibleClasses) {
   make("nic0", "plain");
   const Tree before = observed().have;
   Entries wanted = profile();
@@ -182,7 +182,7 @@ TEST_F(DcbClasses, ClassesThatNoPortCanHaveAreNotSent) {
   EXPECT_EQ(observed().have.to_string(), before.to_string());
 }
 
-TEST_F(DcbClasses, WhatAVendorDoesOtherwiseIsNamed) {
+TEST_F(DcbClasses, ReportsVendorDeviations) {
   make("nic0", "mlx5");
   Entries wanted = profile();
   wanted["interface[nic0]/class[6]/max-rate"] = Value::integer(1'550'000'000);
@@ -200,7 +200,7 @@ TEST_F(DcbClasses, WhatAVendorDoesOtherwiseIsNamed) {
   expect_in(got["interface[nic0]/class[6]/strict"], "dcbnl ETS set: Invalid argument");
 }
 
-TEST_F(DcbClasses, TrustFollowsTheDscpsWhereTheKernelHasNoTableOfIt) {
+TEST_F(DcbClasses, WithoutATrustTableTrustFollowsTheDscps) {
   owned_.clear();
   make("nic0", "plain");
   EXPECT_EQ(observed().have.value(path("interface[nic0]/trust")), Value::text("pcp"));
@@ -215,7 +215,7 @@ TEST_F(DcbClasses, TrustFollowsTheDscpsWhereTheKernelHasNoTableOfIt) {
   EXPECT_EQ(read("nic0").apps.size(), 1U) << "the map is not dropped for it";
 }
 
-TEST_F(DcbClasses, WhoseClassesAreTheFirmwaresAndItsPeersIsNamedAndNotFought) {
+TEST_F(DcbClasses, ReportsForeignDcbxAndChangesNothing) {
   make("nic0", "mlx5");
   parameter("peer_willing", "Y");
   EXPECT_EQ(refusal(dcb::set_mode_request("nic0", 0)), 0);

@@ -13,7 +13,7 @@ class DcbDriver : public NicDriver {
     const dcbnl_buffer buffer = read(port).buffer.value_or(dcbnl_buffer{});
     return buffer.buffer_size[buffer.prio2buffer[priority]];
   }
-  // Global pause by another hand, or as it is.
+  // Sets global pause manually, bypassing the driver.
   void set_pause(const std::string& port, bool on) {
     auto ethtool = Ethtool::open(soon());
     ASSERT_TRUE(ethtool);

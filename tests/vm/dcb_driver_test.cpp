@@ -1,5 +1,5 @@
-// DCB and pause by the linux driver on our test netdev: from entries to the port and back, drift made by
-// another hand, and ports that refuse. What is there is asked of the kernel, not of the driver.
+// DCB and pause by the linux driver on our test netdev: from entries to the port and back, manual drift, and
+// ports that refuse. The actual state is read from the kernel, not from the driver.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,7 +17,7 @@ const Entries kLossless = {{"interface[nic0]/buffer[3]/size", Value::integer(262
                            {"interface[nic0]/pause", Value::boolean(false)},
                            {"interface[nic0]/pfc", Value::set({"3"})}};
 
-TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
+TEST_F(DcbDriver, ConfiguresChangesAndRollsBackALosslessPort) {
   make("nic0", "plain");
   set_pause("nic0", true);
   const Tree before = observed().have;
@@ -44,8 +44,8 @@ TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
   EXPECT_TRUE(pause("nic0"));
 }
 
-// What a lossless class that goes waits for (engine: quiet_check.hpp).
-TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
+// The usage that the removal of a lossless class waits for (engine: quiet_check.hpp).
+TEST_F(DcbDriver, AClassIsUsedByTrafficInItsPriorities) {
   make("nic0", "plain");
   make("nic1", "plain");
   bring_up({"nic0", "nic1"});
@@ -78,7 +78,7 @@ TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
   EXPECT_EQ(none.error().kind, ErrorKind::unsupported) << none.error().text();
 }
 
-TEST_F(DcbDriver, DriftByAnotherHandIsSeenAtOnceAndHealed) {
+TEST_F(DcbDriver, DetectsManualDriftAtOnceAndRepairsIt) {
   make("nic0", "plain");
   converge(kLossless);
   auto watch = attached_.watch();
@@ -101,7 +101,7 @@ TEST_F(DcbDriver, DriftByAnotherHandIsSeenAtOnceAndHealed) {
   EXPECT_EQ(pfc("nic0"), 0x08U);
 }
 
-TEST_F(DcbDriver, OnePausesOrHasPfcAndTheOneGoesBeforeTheOtherComes) {
+TEST_F(DcbDriver, PauseAndPfcExcludeEachOtherAndAreSwappedInOrder) {
   make("nic0", "mlx5");
   set_pause("nic0", true);
   EXPECT_NE(refused({{"interface[nic0]/pfc", Value::set({"3"})}}).find("Device or resource busy"),
@@ -113,10 +113,10 @@ TEST_F(DcbDriver, OnePausesOrHasPfcAndTheOneGoesBeforeTheOtherComes) {
   EXPECT_TRUE(pause("nic0"));
 }
 
-TEST_F(DcbDriver, APortThatRefusesSaysWhyAndKeepsWhatItHad) {
+TEST_F(DcbDriver, ARefusalIsReportedAndThePortKeepsItsState) {
   make("nic0", "bnxt");
   Entries lossless = kLossless;
-  lossless.erase("interface[nic0]/buffer[3]/size");  // which it lacks
+  lossless.erase("interface[nic0]/buffer[3]/size");  // not supported by bnxt
   converge(lossless);
   const std::string why = refused({{"interface[nic0]/pfc", Value::set({"3", "4"})}});
   EXPECT_NE(why.find("nic0: dcbnl PFC set: Invalid argument"), std::string::npos) << why;
@@ -124,20 +124,20 @@ TEST_F(DcbDriver, APortThatRefusesSaysWhyAndKeepsWhatItHad) {
   EXPECT_TRUE(differing(lossless).empty());
 }
 
-// In cells of 128 bytes.
-TEST_F(DcbDriver, ABufferIsAskedForUntilItsCellsHoldIt) {
+// Cells have 128 bytes.
+TEST_F(DcbDriver, ABufferSizeIsRoundedUpToCells) {
   make("nic0", "mlx5");
   converge({{"interface[nic0]/buffer[3]/size", Value::integer(1000)}});
   EXPECT_EQ(size("nic0", 3), 1024U);
 }
 
-TEST_F(DcbDriver, MoreThanThePortsBufferIsRefused) {
+TEST_F(DcbDriver, RefusesMoreThanThePortsBuffer) {
   make("nic0", "plain");
   refused({{"interface[nic0]/buffer[3]/size", Value::integer(1 << 20)}});
   EXPECT_TRUE(observed().have.value(path("interface[nic0]/buffer[3]/size")) == Value{});
 }
 
-TEST_F(DcbDriver, APortWhoseDcbxIsNotTheHostsIsNamedAndTakenOverOnlyWhenAsked) {
+TEST_F(DcbDriver, ReportsAPortWithForeignDcbxAndTakesItOverOnRequestOnly) {
   make("nic0", "mlx5");
   EXPECT_EQ(refusal(dcb::set_mode_request("nic0", 0)), 0);
   const std::string why = refused({{"interface[nic0]/pfc", Value::set({"3"})}});
@@ -149,10 +149,10 @@ TEST_F(DcbDriver, APortWhoseDcbxIsNotTheHostsIsNamedAndTakenOverOnlyWhenAsked) {
   EXPECT_EQ(pfc("nic0"), 0x08U);
 }
 
-TEST_F(DcbDriver, ARunningLldpadIsNamedAndNotFought) {
+TEST_F(DcbDriver, ReportsARunningLldpadAndChangesNothing) {
   make("nic0", "plain");
   EXPECT_EQ(why_incapable(row("interface[*]/pfc"), "nic0"), "");
-  // What its clients connect to: as if it ran.
+  // Simulates a running lldpad with the socket that its clients connect to.
   const Descriptor lldpad(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -168,7 +168,7 @@ TEST_F(DcbDriver, ARunningLldpadIsNamedAndNotFought) {
   EXPECT_EQ(pfc("nic0"), 0U);
 }
 
-TEST_F(DcbDriver, WhatAPortLacksIsSaidInTheKernelsWords) {
+TEST_F(DcbDriver, ReportsWhatAPortDoesNotSupportWithTheKernelsMessage) {
   make("dum0", "plain", "dummy");
   make("nic0", "plain");
   EXPECT_EQ(why_incapable(row("interface[*]/pfc"), "dum0"), "dummy: dcbnl IEEE get: Operation not supported");

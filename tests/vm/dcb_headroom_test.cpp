@@ -1,6 +1,6 @@
-// PFC's headroom on ports whose kernel drivers have rules of their own for it (netdev/nic_headroom.c): the
-// rules as such, by dcbnl and tc's messages; then the linux driver on such ports. What is there is asked of
-// the kernel, not of the driver.
+// PFC headroom on ports whose kernel drivers have their own rules for it (netdev/nic_headroom.c): the rules
+// themselves, by dcbnl and tc messages; then the linux driver on such ports. The actual state is read from
+// the kernel, not from the driver.
 #include <linux/pkt_sched.h>
 
 #include "drivers/linux/queueing/scheduler.hpp"
@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Spectrum-4's cells, and the default MTU in them.
+// The cell size of Spectrum-4, and the default MTU in cells.
 constexpr std::uint32_t kCell = 192;
 constexpr std::uint32_t in_cells(std::uint32_t bytes) { return (bytes + kCell - 1) / kCell; }
 constexpr std::uint32_t kMtuCells = in_cells(1500);
@@ -62,11 +62,11 @@ class DcbHeadroomLab : public DcbDriver {
   Value seen(const std::string& entry) { return observed().have.value(path(entry)); }
 };
 
-TEST_F(DcbHeadroomLab, ASwitchTakesSizesWhileAQdiscIsOffloadedAsItsRoot) {
+TEST_F(DcbHeadroomLab, ASwitchAcceptsSizesWhileAQdiscIsOffloadedAsItsRoot) {
   make("swp1", "mlxsw");
   EXPECT_EQ(set_sizes("swp1", 3, 100'000), EINVAL);
   EXPECT_EQ(set_pfc("swp1", 0x08, 8000), 0);
-  // All priorities are in class 0, and so in buffer 0.
+  // All priorities are in class 0, and therefore in buffer 0.
   EXPECT_EQ(size("swp1", 3), kCell * (3 * kMtuCells + 2 * in_cells(8000 / 8)));
   set_root("swp1");
   EXPECT_TRUE(root("swp1").value_or(Qdisc{}).offloaded);
@@ -81,7 +81,7 @@ TEST_F(DcbHeadroomLab, ASwitchTakesSizesWhileAQdiscIsOffloadedAsItsRoot) {
   EXPECT_EQ(size("swp1", 3), kCell * (3 * kMtuCells + 2 * in_cells(8000 / 8)));
 }
 
-TEST_F(DcbHeadroomLab, ASwitchPausesOrHasPfcAndKnowsSharesAndStrictOnly) {
+TEST_F(DcbHeadroomLab, ASwitchExcludesPauseWithPfcAndSupportsSharesAndStrictOnly) {
   make("swp1", "mlxsw");
   ieee_ets ets{};
   ets.tc_tsa[0] = IEEE_8021QAZ_TSA_VENDOR;
@@ -101,7 +101,7 @@ constexpr std::uint32_t xoff(std::uint32_t metres) {
 }
 constexpr std::uint32_t least(std::uint32_t metres) { return xoff(metres) + 9978 + 128; }
 
-TEST_F(DcbHeadroomLab, ANicCountsTheDelayAsMetresOfCable) {
+TEST_F(DcbHeadroomLab, ANicTakesTheDelayAsMetresOfCable) {
   make("nic0", "mlx5");
   EXPECT_EQ(delay("nic0"), 7U);
   EXPECT_EQ(set_pfc("nic0", 0, 999), 0);
@@ -130,7 +130,7 @@ TEST_F(DcbHeadroomLab, ANicsFirmwarePlacesLosslessPrioritiesUntilSizesAreSet) {
   EXPECT_TRUE(differing({{"interface[nic0]/buffer[3]/size", Value::integer(least(7))}}).empty());
 }
 
-TEST_F(DcbHeadroomLab, ANicIsToldTheLengthOfItsCable) {
+TEST_F(DcbHeadroomLab, SetsTheCableLengthOfANic) {
   make("nic0", "mlx5");
   EXPECT_EQ(seen("interface[nic0]/cable-length").to_string(), "7");
   converge({{"interface[nic0]/cable-length", Value::integer(30)},
@@ -146,7 +146,7 @@ TEST_F(DcbHeadroomLab, ANicIsToldTheLengthOfItsCable) {
   EXPECT_EQ(delay("nic0"), 100U) << "PFC alone leaves it";
 }
 
-TEST_F(DcbHeadroomLab, ANicWithoutTheBufferForItsCableHasNoPfc) {
+TEST_F(DcbHeadroomLab, ANicWithoutEnoughBufferForItsCableHasNoPfc) {
   make("nic0", "mlx5");
   const std::vector<Error> errors =
       apply({{path("interface[nic0]/cable-length"), {}, Value::integer(1000), 0},
@@ -155,7 +155,7 @@ TEST_F(DcbHeadroomLab, ANicWithoutTheBufferForItsCableHasNoPfc) {
   EXPECT_NE(errors[0].text().find("999 m at most"), std::string::npos) << errors[0].text();
   EXPECT_EQ(pfc("nic0"), 0U);
   EXPECT_EQ(delay("nic0"), 7U);
-  // In an apply of its own: the refusal before is not forgotten.
+  // A separate apply: the previous refusal is still remembered.
   std::string why = refused({{"interface[nic0]/pfc", Value::set({"3"})}});
   EXPECT_NE(why.find("cable-length = 1000 was refused"), std::string::npos) << why;
   converge({{"interface[nic0]/cable-length", Value::integer(30)},
@@ -192,7 +192,7 @@ Entries lossless_switch() {
   return out;
 }
 
-TEST_F(DcbHeadroomLab, ASwitchsPortIsMadeLosslessByARootQdiscOfItsClasses) {
+TEST_F(DcbHeadroomLab, MakesASwitchPortLosslessWithARootQdiscOfItsClasses) {
   make("swp1", "mlxsw");
   owned_ = {"swp1"};
   EXPECT_EQ(seen("interface[swp1]/class[0]/max-rate").to_string(), Value{}.to_string());
@@ -213,7 +213,7 @@ TEST_F(DcbHeadroomLab, ASwitchsPortIsMadeLosslessByARootQdiscOfItsClasses) {
   EXPECT_EQ(port.ets->prio_tc[3], 0) << "ETS by dcbnl would undo the qdisc's";
   ASSERT_EQ(port.apps.size(), 1U);
   EXPECT_EQ(port.apps[0].priority, 3);
-  // Shares and buffers change while it is there.
+  // Shares and buffers change while the root qdisc stays.
   Entries other = lossless_switch();
   other["interface[swp1]/class[0]/share"] = Value::integer(200);
   other["interface[swp1]/class[3]/share"] = Value::integer(800);
@@ -222,7 +222,7 @@ TEST_F(DcbHeadroomLab, ASwitchsPortIsMadeLosslessByARootQdiscOfItsClasses) {
   EXPECT_EQ(pfc("swp1"), 0x08U);
 }
 
-TEST_F(DcbHeadroomLab, ARootQdiscThatAnotherHandTookIsMadeAgainWithPfcOffMeanwhile) {
+TEST_F(DcbHeadroomLab, RestoresARemovedRootQdiscWithPfcOffMeanwhile) {
   make("swp1", "mlxsw");
   owned_ = {"swp1"};
   converge(lossless_switch());
@@ -234,7 +234,7 @@ TEST_F(DcbHeadroomLab, ARootQdiscThatAnotherHandTookIsMadeAgainWithPfcOffMeanwhi
   EXPECT_EQ(pfc("swp1"), 0x08U) << "no change asked for it";
 }
 
-TEST_F(DcbHeadroomLab, WhatASwitchHadGoesPfcFirst) {
+TEST_F(DcbHeadroomLab, RollbackOfASwitchRemovesPfcFirst) {
   make("swp1", "mlxsw");
   owned_ = {"swp1"};
   const Tree before = observed().have;
@@ -250,7 +250,7 @@ TEST_F(DcbHeadroomLab, WhatASwitchHadGoesPfcFirst) {
   EXPECT_TRUE(read("swp1").apps.empty());
 }
 
-TEST_F(DcbHeadroomLab, ASwitchThatTakesNoQdiscOverKeepsWhatItHad) {
+TEST_F(DcbHeadroomLab, ASwitchThatOffloadsNoQdiscKeepsItsState) {
   make("swp1", "mlxsw");
   owned_ = {"swp1"};
   refuse("offload");
@@ -263,7 +263,7 @@ TEST_F(DcbHeadroomLab, ASwitchThatTakesNoQdiscOverKeepsWhatItHad) {
   EXPECT_NE(root("swp1").value_or(Qdisc{}).kind, "ets");
 }
 
-TEST_F(DcbHeadroomLab, ASwitchThatRefusesASizeHasNoPfcNorInALaterApply) {
+TEST_F(DcbHeadroomLab, ASwitchThatRefusesASizeHasNoPfcInLaterAppliesEither) {
   make("swp1", "mlxsw");
   owned_ = {"swp1"};
   refuse("buffer");
@@ -280,7 +280,7 @@ TEST_F(DcbHeadroomLab, ASwitchThatRefusesASizeHasNoPfcNorInALaterApply) {
   EXPECT_EQ(pfc("swp1"), 0x08U);
 }
 
-TEST_F(DcbHeadroomLab, WhoTakesNoLengthOfCableSaysSo) {
+TEST_F(DcbHeadroomLab, ReportsDriversWithoutACableLength) {
   for (const char* const rules : {"plain", "bnxt", "mlxsw"}) {
     make(rules, rules);
     EXPECT_NE(why_incapable(row("interface[*]/cable-length"), rules).find("takes no length of cable"),

@@ -1,4 +1,4 @@
-// A RoceProfile on a host whose NIC is our test netdev: from YAML to the port, and what the port can't have.
+// A RoceProfile on a host whose NIC is our test netdev: from YAML to the port, and unsupported settings.
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -20,7 +20,7 @@ class DcbSpecs : public DcbDriver {
     EXPECT_TRUE(loaded_.diagnostics.empty());
     compiled_ = compile(loaded_.catalog);
   }
-  // Of the port alone: the rest of the device is not what is tested here.
+  // Compares the port only: the rest of the device is not tested here.
   DeviceState compared() {
     const Intent& all = compiled_.intents[compiled_.topology.find_device(device_)];
     intent_ = Intent{};
@@ -63,7 +63,7 @@ TEST_F(DcbSpecs, AProfileConvergesInOneApplyAndStays) {
   EXPECT_EQ(port.pfc->delay, 100) << "metres of cable, of the law";
 }
 
-TEST_F(DcbSpecs, ASwitchsPortConvergesInOneApplyAndStays) {
+TEST_F(DcbSpecs, ASwitchPortConvergesInOneApplyAndStays) {
   device_ = "leaf0";
   port_ = "swp1";
   make("swp1", "mlxsw");
@@ -83,7 +83,7 @@ TEST_F(DcbSpecs, ASwitchsPortConvergesInOneApplyAndStays) {
   EXPECT_FALSE(not_applied.contains("interface[swp1]/buffer[3]/size"));
 }
 
-TEST_F(DcbSpecs, WhatThePortCannotHaveIsNamedAndIsNotDrift) {
+TEST_F(DcbSpecs, UnsupportedSettingsAreReportedAndAreNotDrift) {
   make("nic0", "bnxt");
   std::set<std::string> entries;
   for (const NotApplied& one : compared().not_applied) {

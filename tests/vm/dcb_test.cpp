@@ -1,5 +1,4 @@
-// What the kernel and our test netdev answer over dcbnl, raw: the ground that the driver's DCB part stands
-// on.
+// The raw answers of the kernel and our test netdev over dcbnl, on which the DCB part of the driver relies.
 #include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -23,7 +22,7 @@ constexpr std::size_t kPriorities = 8;
 using Counters = std::array<std::uint64_t, 2 * kPriorities>;  // received by priority, then sent
 
 Counters counters(const std::string& port) {
-  struct {  // struct ethtool_stats, whose values are an array of no length
+  struct {  // struct ethtool_stats, whose values are a flexible array
     std::uint32_t command = ETHTOOL_GSTATS;
     std::uint32_t count = 2 * kPriorities;
     Counters values{};
@@ -36,7 +35,7 @@ Counters counters(const std::string& port) {
   return asked.values;
 }
 
-// One frame of an EtherType for experiments (IEEE 802, 0x88B5), which nothing here answers.
+// Sends one frame with an EtherType for experiments (IEEE 802, 0x88B5), which nothing here answers.
 void send_frame(const std::string& port, int priority) {
   const Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::setsockopt(socket.number(), SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)), 0);
@@ -52,7 +51,7 @@ void send_frame(const std::string& port, int priority) {
       << std::strerror(errno);
 }
 
-TEST_F(Dcbnl, AMadePortHasAllParts) {
+TEST_F(Dcbnl, ANewPortHasAllParts) {
   make("nic0", "plain");
   const dcb::PortDcb port = read("nic0");
   ASSERT_TRUE(port.ets && port.pfc && port.buffer && port.mode);
@@ -63,7 +62,7 @@ TEST_F(Dcbnl, AMadePortHasAllParts) {
   EXPECT_TRUE(port.apps.empty());
 }
 
-TEST_F(Dcbnl, WhatIsSetIsRead) {
+TEST_F(Dcbnl, SettingsReadBack) {
   make("nic0", "plain");
   EXPECT_EQ(refusal(dcb::set_request("nic0", DCB_ATTR_IEEE_PFC, lossless(0x18))), 0);
   dcbnl_buffer buffer = read("nic0").buffer.value_or(dcbnl_buffer{});
@@ -79,14 +78,14 @@ TEST_F(Dcbnl, WhatIsSetIsRead) {
   EXPECT_EQ(*port.mode, DCB_CAP_DCBX_VER_IEEE);
 }
 
-TEST_F(Dcbnl, ARefusalIsAcknowledgedAndHidesInTheReply) {
+TEST_F(Dcbnl, ARefusalIsAcknowledgedAndReportedInTheReplyOnly) {
   make("nic0", "bnxt");
   EXPECT_EQ(refusal(dcb::set_request("nic0", DCB_ATTR_IEEE_PFC, lossless(0x08))), 0);
   EXPECT_EQ(refusal(dcb::set_request("nic0", DCB_ATTR_IEEE_PFC, lossless(0x18))), EINVAL);
   EXPECT_EQ(read("nic0").pfc.value_or(ieee_pfc{}).pfc_en, 0x08);
 }
 
-TEST_F(Dcbnl, AnMlx5CutsBuffersToCellsAndKeepsItsModes) {
+TEST_F(Dcbnl, AnMlx5RoundsBuffersDownToCellsAndKeepsItsModes) {
   make("nic0", "mlx5");
   dcbnl_buffer buffer = read("nic0").buffer.value_or(dcbnl_buffer{});
   buffer.buffer_size[1] = 1000;
@@ -97,7 +96,7 @@ TEST_F(Dcbnl, AnMlx5CutsBuffersToCellsAndKeepsItsModes) {
   EXPECT_EQ(read("nic0").mode, DCB_CAP_DCBX_VER_CEE | DCB_CAP_DCBX_VER_IEEE);
 }
 
-TEST_F(Dcbnl, APortWithoutDcbAndNoPortAreErrorsOfTheAcknowledgement) {
+TEST_F(Dcbnl, APortWithoutDcbAndAMissingPortFailInTheAcknowledgement) {
   make("dum0", "plain", "dummy");
   EXPECT_EQ(reply(dcb::get_request("dum0")).answer.code, EOPNOTSUPP);
   EXPECT_EQ(reply(dcb::get_request("nobody")).answer.code, ENODEV);

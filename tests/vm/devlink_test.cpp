@@ -1,5 +1,5 @@
-// A HostProfile on a host whose NIC is netdevsim's: from YAML to devlink and sysfs; drift by other hands is
-// named with its line and healed; what the kernel refuses is told in its words.
+// A HostProfile on a host whose NIC is netdevsim: from YAML to devlink and sysfs; manual drift is reported
+// with its spec line and repaired; refusals are reported with the message of the kernel.
 #include <poll.h>
 
 #include "drivers/linux/devlink/client.hpp"
@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-// The nic's lines are 17 and on.
+// The `nic` lines start at line 17.
 constexpr std::string_view kHost = R"(
 apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
@@ -61,7 +61,7 @@ class DevlinkSpecs : public NetdevsimLab {
     attached_ = make_linux_driver(target);
   }
   DeviceState compared() { return compare_device("gpu1", intent_, attached_, soon()); }
-  // "host.yaml:18 interface[eth0]/parameter[max_macs]: 32", one each, less the start that all have.
+  // The changes, each as "host.yaml:18 interface[eth0]/parameter[max_macs]: 32" without the common prefix.
   std::vector<std::string> told(const ChangeSet& changes) const {
     std::vector<std::string> out;
     for (const Change& one : changes) {
@@ -88,7 +88,7 @@ class DevlinkSpecs : public NetdevsimLab {
     EXPECT_TRUE(plan) << plan.error().text();
     return plan ? *plan : Plan{};
   }
-  // Step by step, as a plan has them. The errors.
+  // Applies the changes step by step, as in a plan; returns the errors.
   std::vector<Error> apply() {
     std::vector<Error> out;
     for (const Step& step : planned().steps) {
@@ -115,7 +115,7 @@ class DevlinkSpecs : public NetdevsimLab {
       if (one.name == name) return one.values.begin()->second;
     return "no such parameter";
   }
-  // netdevsim's own word on a virtual function's bound: units of 1 Mbit/s.
+  // The rate limit of a virtual function as shown by netdevsim, in Mbit/s.
   static std::string rate_of(int function) {
     return line(std::string(kDebug) + "ports/" + std::to_string(128 + function) + "/tx_max");
   }
@@ -136,7 +136,7 @@ TEST_F(DevlinkSpecs, AProfileConvergesInOneApplyAndStays) {
   EXPECT_EQ(line(kFunctions), "2");
   EXPECT_EQ(rate_of(0), "1000");
   EXPECT_EQ(rate_of(1), "1000");
-  // A count by way of none takes the mode and the rates with it; they are put back.
+  // A change of the count by way of 0 loses the mode and the rates; they are restored.
   want(R"(  nic: {ports: eth0, virtualFunctions: {count: 3}})");
   EXPECT_EQ(drift(), std::vector<std::string>{"17 virtual-functions: 2"});
   converge();
@@ -148,7 +148,7 @@ TEST_F(DevlinkSpecs, AProfileConvergesInOneApplyAndStays) {
   EXPECT_EQ(rate_of(1), "1000");
 }
 
-TEST_F(DevlinkSpecs, WhatIsSetBesideAReloadOutlastsIt) {
+TEST_F(DevlinkSpecs, SettingsInTheSameApplySurviveAReload) {
   const ChangeSet changes = {{*Path::parse("interface[eth0]/coalescing/time[rx]"), {}, Value::integer(50), 0},
                              {*Path::parse("interface[eth0]/parameter[max_macs]"), {}, Value::text("64"), 0}};
   const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
@@ -164,7 +164,7 @@ TEST_F(DevlinkSpecs, WhatIsSetBesideAReloadOutlastsIt) {
   }
 }
 
-TEST_F(DevlinkSpecs, APlanIsInWordsOfDevlink) {
+TEST_F(DevlinkSpecs, APlanShowsDevlinkCommands) {
   std::vector<std::string> words;
   for (const Step& step : planned().steps) {
     EXPECT_EQ(step.disruption == Disruption::none, step.changes.front().path.key_count() == 2 &&
@@ -187,7 +187,7 @@ TEST_F(DevlinkSpecs, APlanIsInWordsOfDevlink) {
                        "echo 2 > /sys/class/net/eth0/device/sriov_numvfs"}));
 }
 
-TEST_F(DevlinkSpecs, DriftByOtherHandsIsNamedWithItsLineAndHealed) {
+TEST_F(DevlinkSpecs, ReportsManualDriftWithItsSpecLineAndRepairsIt) {
   converge();
   by_hand("devlink dev param set netdevsim/netdevsim1 name max_macs value 16 cmode driverinit");
   EXPECT_EQ(drift(), std::vector<std::string>{"19 parameter[max_macs]: 16"});
@@ -209,7 +209,7 @@ TEST_F(DevlinkSpecs, DriftByOtherHandsIsNamedWithItsLineAndHealed) {
   EXPECT_EQ(rate_of(1), "1000");
 }
 
-TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
+TEST_F(DevlinkSpecs, AReloadRestoresThePortsNetworkConfiguration) {
   by_hand("ip link set eth0 mtu 4000 up");
   by_hand("ip address add 192.0.2.1/24 dev eth0");
   by_hand("ip address add 2001:db8::1/64 dev eth0 nodad");
@@ -229,10 +229,10 @@ TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
   EXPECT_TRUE(has_route);
 }
 
-TEST_F(DevlinkSpecs, WhatCannotBePutBackIsToldAndTheRestIsPutBack) {
+TEST_F(DevlinkSpecs, ReportsWhatCannotBeRestoredAndRestoresTheRest) {
   converge();
   by_hand("ip address add 2001:db8::1/64 dev eth0 nodad");
-  // The port that the reload makes takes no IPv6 address.
+  // The port that the reload creates accepts no IPv6 address.
   const std::string no_ipv6 = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
   ASSERT_TRUE(write(no_ipv6, "1"));
   want(R"(  nic: {ports: eth0, parameters: {max_macs: 16}})");
@@ -246,7 +246,7 @@ TEST_F(DevlinkSpecs, WhatCannotBePutBackIsToldAndTheRestIsPutBack) {
   EXPECT_EQ(rate_of(1), "1000");
 }
 
-TEST_F(DevlinkSpecs, ADeviceWithTwoPortsIsReloadedOnceForWhatBothAreAsked) {
+TEST_F(DevlinkSpecs, ADeviceWithTwoPortsIsReloadedOnceForBoth) {
   ASSERT_TRUE(write("/sys/bus/netdevsim/del_device", "1"));
   ASSERT_TRUE(write("/sys/bus/netdevsim/new_device", "1 2 8"));
   const auto ask = [&](const std::string& port, const std::string& was, const std::string& want) {
@@ -266,12 +266,12 @@ TEST_F(DevlinkSpecs, ADeviceWithTwoPortsIsReloadedOnceForWhatBothAreAsked) {
   EXPECT_EQ(parameter("max_macs"), "64");
 }
 
-TEST_F(DevlinkSpecs, AWatchSeesParametersAndHealthWhenTheyChange) {
+TEST_F(DevlinkSpecs, AWatchReportsChangesOfParametersAndHealth) {
   const auto watch = attached_.watch();
   ASSERT_TRUE(watch) << watch.error().text();
   const auto sees = [&] {
     pollfd waits{(*watch)->descriptor(), POLLIN, 0};
-    if (::poll(&waits, 1, 10'000) != 1) return false;  // a deadline
+    if (::poll(&waits, 1, 10'000) != 1) return false;  // 10 s
     const auto changed = (*watch)->drain();
     return changed && changed->any();
   };
@@ -282,9 +282,9 @@ TEST_F(DevlinkSpecs, AWatchSeesParametersAndHealthWhenTheyChange) {
   EXPECT_TRUE(sees());
 }
 
-TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {
+TEST_F(DevlinkSpecs, ReportsAReporterInErrorAndTheRemedyRecoversIt) {
   EXPECT_TRUE(compared().difference.effects.empty());
-  // The driver itself would recover at once.
+  // Otherwise the driver itself would recover at once.
   break_device("health/fail_recover");
   (void)write(std::string(kDebug) + "health/break_health", "overheated");
   const ChangeSet effects = compared().difference.effects;
@@ -304,7 +304,7 @@ TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {
   EXPECT_TRUE(compared().difference.effects.empty());
 }
 
-TEST_F(DevlinkSpecs, ARefusedReloadIsToldInTheKernelsWordsAndLeavesTheParameterAsItWas) {
+TEST_F(DevlinkSpecs, ARefusedReloadHasTheKernelsMessageAndKeepsTheParameter) {
   break_device("dont_allow_reload");
   want(R"(  nic: {ports: eth0, parameters: {max_macs: 64}})");
   const std::vector<Error> errors = apply();
@@ -317,7 +317,7 @@ TEST_F(DevlinkSpecs, ARefusedReloadIsToldInTheKernelsWordsAndLeavesTheParameterA
   converge();
 }
 
-TEST_F(DevlinkSpecs, AReloadThatFailsHalfwayIsUndoneOnADeviceWhosePortsAreGone) {
+TEST_F(DevlinkSpecs, AReloadThatFailsHalfwayIsRolledBackOnADeviceWithoutPorts) {
   want(R"(  nic: {ports: eth0, parameters: {max_macs: 64}})");
   const ChangeSet changes = compared().difference.changes;
   ASSERT_EQ(changes.size(), 1U);
@@ -339,7 +339,7 @@ TEST_F(DevlinkSpecs, AReloadThatFailsHalfwayIsUndoneOnADeviceWhosePortsAreGone) 
   EXPECT_EQ(drift(), std::vector<std::string>{});
 }
 
-TEST_F(DevlinkSpecs, WhatTheDeviceTakesNotIsSaid) {
+TEST_F(DevlinkSpecs, ReportsWhatTheDeviceDoesNotAccept) {
   want(R"(  nic: {ports: eth0, parameters: {max_mac: 64, test1: "yes", max_macs: 0x40},
         virtualFunctions: {count: 9, eswitch: switchdev, maxRate: 1001Kbps}})");
   std::vector<std::string> lacking;
@@ -358,7 +358,7 @@ TEST_F(DevlinkSpecs, WhatTheDeviceTakesNotIsSaid) {
   EXPECT_EQ(line(kFunctions), "0");
 }
 
-TEST_F(DevlinkSpecs, ARateThatTheKernelRefusesIsToldInItsWords) {
+TEST_F(DevlinkSpecs, ARefusedRateHasTheKernelsMessage) {
   want(R"(  nic: {ports: eth0, virtualFunctions: {count: 1, eswitch: switchdev, maxRate: 1001Kbps}})");
   const std::vector<Error> errors = apply();
   ASSERT_EQ(errors.size(), 1U);
@@ -367,7 +367,7 @@ TEST_F(DevlinkSpecs, ARateThatTheKernelRefusesIsToldInItsWords) {
   EXPECT_EQ(drift(), std::vector<std::string>{"17 virtual-function[0]/max-rate: (none)"});
 }
 
-TEST_F(DevlinkSpecs, APortThatStandsForAVirtualFunctionHasNothingOfItsDevices) {
+TEST_F(DevlinkSpecs, APortRepresentorHasNoEntriesOfItsDevice) {
   want(R"(  nic: {ports: eth0, virtualFunctions: {count: 1, eswitch: switchdev}})");
   converge();
   std::set<std::string> reasons;
@@ -381,7 +381,7 @@ TEST_F(DevlinkSpecs, APortThatStandsForAVirtualFunctionHasNothingOfItsDevices) {
   EXPECT_EQ(now.have.find(Path(row("interface[*]/virtual-functions"), {"eth1"})), nullptr);
 }
 
-TEST_F(DevlinkSpecs, DiscoveryTellsWhatTheNicIs) {
+TEST_F(DevlinkSpecs, DiscoveryReportsTheNic) {
   converge();
   DiscoverTarget target;
   const auto found = discover_host(target, soon());

@@ -1,5 +1,5 @@
-// Two namespaces, sender and receiver, joined by a veth pair with the linux driver in both. What leaves the
-// sender's rail0 is told by what arrives, in its order.
+// Two namespaces, sender and receiver, joined by a veth pair with the linux driver in both. The packets that
+// arrive, and their order, show what leaves rail0 of the sender.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ inline Entries marker(std::int64_t min, std::int64_t max, std::int64_t probabili
           {"interface[rail0]/class[3]/ecn-probability", Value::integer(probability)}};
 }
 
-// What is in both is as in `a`.
+// The union of both; `a` takes precedence.
 inline Entries both(Entries a, const Entries& b) {
   a.insert(b.begin(), b.end());
   return a;
@@ -70,8 +70,8 @@ class EgressLab : public ::testing::Test {
     converge({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
               {"interface[rail0]/admin", Value::boolean(true)}});
     ASSERT_TRUE(in_namespace("/run/netns/receiver", [&] { receiver_ = open_receiver(); }));
-    // The first packet is there once both ends take frames and the receiver's link-layer address is known.
-    // Until then no more than 92 such packets wait, and the oldest are dropped (ip-sysctl: unres_qlen_bytes).
+    // The first packet arrives once both ends accept frames and the link-layer address of the receiver is
+    // known. Until then at most 92 packets wait, and the oldest are dropped (ip-sysctl: unres_qlen_bytes).
     send(0, 0, 1);
     ASSERT_EQ(receive(1).size(), 1U);
   }
@@ -101,7 +101,7 @@ class EgressLab : public ::testing::Test {
     for (const auto& [entry, value] : wanted) intent.want.set(path(entry), value);
     return diff(intent, observed(driver)).changes;
   }
-  // How many entries differed.
+  // Applies the difference; returns how many entries differed.
   static std::size_t converge(Driver& driver, const Entries& wanted) {
     const ChangeSet changes = differing(driver, wanted);
     if (!changes.empty()) apply(driver, changes);
@@ -116,7 +116,7 @@ class EgressLab : public ::testing::Test {
       const Descriptor sender(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
       const int tos = dscp << 2 | ecn;
       EXPECT_EQ(::setsockopt(sender.number(), IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
-      // All that waits here counts as the socket's own until it has left.
+      // Waiting packets count towards the send buffer of the socket until they have left.
       const int room = 4 << 20;
       EXPECT_EQ(::setsockopt(sender.number(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)), 0);
       const sockaddr_in to = at_receiver();
@@ -127,7 +127,7 @@ class EgressLab : public ::testing::Test {
                   kBody);
     }));
   }
-  // In the order in which they come.
+  // Receives packets in the order of their arrival.
   std::vector<Arrival> receive(std::size_t packets) {
     std::vector<Arrival> out;
     while (out.size() < packets) {
@@ -155,7 +155,7 @@ class EgressLab : public ::testing::Test {
     Descriptor out(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const int one = 1;
     EXPECT_EQ(::setsockopt(out.number(), IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)), 0);
-    // All of a burst, where nobody has read any of it yet: the default holds 92 such packets (socket(7),
+    // Room for a whole burst before any of it is read: the default holds 92 such packets (socket(7),
     // rmem).
     const int room = 4 << 20;
     EXPECT_EQ(::setsockopt(out.number(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)), 0);

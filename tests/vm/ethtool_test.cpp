@@ -1,5 +1,5 @@
-// What ethtool sets of a port, by the linux driver on our test netdev: from entries to the port and back,
-// drift made by ethtool(8), and ports that refuse, round and ignore. What is there is asked of ethtool(8).
+// ethtool settings of the linux driver on our test netdev: from entries to the port and back, drift made by
+// ethtool(8), and ports that refuse, round and ignore values. The actual state is read with ethtool(8).
 #include <poll.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class EthtoolDriver : public NicDriver {
   static void refuse(const std::string& words) {
     std::ofstream("/sys/module/test_nic/parameters/refuse") << words << '\n' << std::flush;
   }
-  // Without the blanks by which ethtool(8) aligns.
+  // The output of ethtool(8) without the blanks for alignment.
   static std::string shown(const std::string& options) {
     std::string out;
     for (const char letter : shell_output("ethtool " + options))
@@ -62,7 +62,7 @@ class EthtoolDriver : public NicDriver {
   }
 };
 
-TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
+TEST_F(EthtoolDriver, TunesAPortAndRollsBack) {
   make("nic0", "plain");
   const Tree before = observed(named_by(kTuned)).have;
   converge(kTuned);
@@ -83,7 +83,7 @@ TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
   for (const Entry& entry : before.entries()) EXPECT_EQ(after.value(entry.path), entry.value);
 }
 
-TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {
+TEST_F(EthtoolDriver, DetectsAndRepairsDriftByEthtool) {
   make("nic0", "plain");
   converge(kTuned);
   EXPECT_EQ(seen(kTuned), "");
@@ -104,7 +104,7 @@ TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {
   expect_shown("-g nic0", {"hardwaresettings:\nRX:4096\n"});
 }
 
-TEST_F(EthtoolDriver, WhereThePortNegotiatesSpeedIsWhatItAdvertises) {
+TEST_F(EthtoolDriver, WithAutonegotiationSpeedIsTheAdvertisedOne) {
   make("nic0", "plain");
   converge(
       {{"interface[nic0]/autoneg", Value::boolean(true)}, {"interface[nic0]/speed", Value::integer(200000)}});
@@ -114,7 +114,7 @@ TEST_F(EthtoolDriver, WhereThePortNegotiatesSpeedIsWhatItAdvertises) {
             "speed 40000: nic0 has link modes of 25000, 50000, 100000, 200000, 400000 Mbit/s (ethtool nic0)");
 }
 
-TEST_F(EthtoolDriver, WhatThePortRoundsIsToldWithWhatItTook) {
+TEST_F(EthtoolDriver, ReportsTheValueThatThePortRoundedTo) {
   make("nic0", "mlx5");
   EXPECT_EQ(refused({{"interface[nic0]/ring[rx]", Value::integer(1000)},
                      {"interface[nic0]/ring[tx]", Value::integer(2048)}}),
@@ -122,7 +122,7 @@ TEST_F(EthtoolDriver, WhatThePortRoundsIsToldWithWhatItTook) {
   expect_shown("-g nic0", {"\nTX:2048\n"});
 }
 
-TEST_F(EthtoolDriver, MoreThanThePortTakesIsRefusedWithItsBoundAndTheUnitStays) {
+TEST_F(EthtoolDriver, RefusesMoreThanThePortsMaximumAndKeepsTheCommitUnit) {
   make("nic0", "plain");
   const auto errors = apply(differing({{"interface[nic0]/channels[combined]", Value::integer(2)},
                                        {"interface[nic0]/ring[rx]", Value::integer(16384)},
@@ -134,7 +134,7 @@ TEST_F(EthtoolDriver, MoreThanThePortTakesIsRefusedWithItsBoundAndTheUnitStays) 
   expect_shown("-l nic0", {"Combined:2\n"});
 }
 
-TEST_F(EthtoolDriver, ARefusalHasThePortsOwnWords) {
+TEST_F(EthtoolDriver, ARefusalHasThePortsMessage) {
   make("nic0", "plain");
   refuse("rings fec");
   EXPECT_EQ(refused({{"interface[nic0]/ring[rx]", Value::integer(512)}}),
@@ -144,7 +144,7 @@ TEST_F(EthtoolDriver, ARefusalHasThePortsOwnWords) {
   expect_shown("-g nic0", {"hardwaresettings:\nRX:1024\n"});
 }
 
-TEST_F(EthtoolDriver, AnOffloadThatIsAcknowledgedAndNotMadeIsRefused) {
+TEST_F(EthtoolDriver, AnOffloadThatIsAcknowledgedButNotSetIsRefused) {
   make("nic0", "plain");
   converge({{"interface[nic0]/offload[rx]", Value::boolean(false)}});
   EXPECT_EQ(refused({{"interface[nic0]/offload[lro]", Value::boolean(true)}}),
@@ -155,7 +155,7 @@ TEST_F(EthtoolDriver, AnOffloadThatIsAcknowledgedAndNotMadeIsRefused) {
   expect_shown("-k nic0", {"\nlarge-receive-offload:on\n"});
 }
 
-TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
+TEST_F(EthtoolDriver, ReportsWhatAPortOrTheKernelDoesNotSupport) {
   make("nic0", "bnxt");
   make("plain0", "plain", "dummy");
   EXPECT_EQ(why_incapable(row("interface[*]/ring[*]"), "plain0"),
@@ -164,7 +164,7 @@ TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
   const std::vector<Incapable> all = lacks();
   const Incapable* const channels = incapable_of(all, path("interface[nic0]/channels[rx]"));
   ASSERT_NE(channels, nullptr);
-  EXPECT_EQ(channels->reason, "test_nic: ethtool -l tells no rx");
+  EXPECT_EQ(channels->reason, "test_nic: ethtool -l reports no rx");
   std::string errors;
   for (const Error& one : apply(differing({{"interface[plain0]/fec", Value::text("rs")},
                                            {"interface[nic0]/channels[rx]", Value::integer(1)},
@@ -172,13 +172,13 @@ TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
                                            {"interface[nic0]/offload[warp]", Value::boolean(true)}})))
     errors += std::string(to_string(one.kind)) + ": " + one.text() + "\n";
   EXPECT_EQ(errors,
-            "unsupported: test_nic: ethtool -l tells no rx\n"
+            "unsupported: test_nic: ethtool -l reports no rx\n"
             "unsupported: dummy: ethtool FEC get: Operation not supported\n"
             "unsupported: offload[lro] on: fixed in this port (ethtool -k nic0)\n"
             "unsupported: this kernel has no feature 'warp' (ethtool -k)\n");
 }
 
-TEST_F(EthtoolDriver, APortThatFailsIsToldAndTheOthersAreRead) {
+TEST_F(EthtoolDriver, ReportsAFailingPortAndReadsTheOthers) {
   make("nic0", "plain");
   make("nic1", "plain");
   refuse("nic0");

@@ -1,6 +1,6 @@
 // Host readiness on a real kernel, in the emulated machine: two NICs, each behind a PCIe host bridge of its
-// own NUMA node (one of them behind a switch too), and a systemd of its own. What the driver says and does is
-// held against setpci(8), the kernel's own files and what systemd's units really do.
+// own NUMA node (one of them behind a switch too), and a separate systemd. The driver is compared with
+// setpci(8), the files of the kernel and the actual behaviour of systemd units.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/mount.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 class OnTheMachine : public ::testing::Test {
  protected:
-  // What the tools and the bus expect of a machine, and the emulated one has not.
+  // Creates what the tools and the bus expect of a machine and the emulated one lacks.
   static void SetUpTestSuite() {
     std::error_code there_already;
     fs::create_symlink("/bin/busybox", "/bin/sh", there_already);
@@ -52,7 +52,7 @@ std::string setpci(const std::string& address, const std::string& what) {
   return out;
 }
 
-TEST_F(OnTheMachine, TheNicsHangWhereQemuPutThem) {
+TEST_F(OnTheMachine, FindsTheNicsWhereQemuPutThem) {
   const auto nics = fabric_nics(read_pci(files));
   ASSERT_EQ(nics.size(), 2U);
   EXPECT_EQ(nics[0].numa_node, 0);
@@ -64,9 +64,9 @@ TEST_F(OnTheMachine, TheNicsHangWhereQemuPutThem) {
   EXPECT_NE(nics[0].link.text(), "");
 }
 
-// QEMU's devices have the register and take nothing into it (hw/pci/pcie.c gives it no writable bits): a
-// write that does not take, by setpci as by us.
-TEST_F(OnTheMachine, MaxReadRequestIsWhatSetpciShowsAndAWriteThatDoesNotTakeIsAnError) {
+// The devices of QEMU have the register without writable bits (hw/pci/pcie.c): a write has no effect, by
+// setpci as by us.
+TEST_F(OnTheMachine, MaxReadRequestMatchesSetpciAndAnIneffectiveWriteIsAnError) {
   const auto nics = fabric_nics(read_pci(files));
   EXPECT_EQ(shell("setpci -s " + nics[1].address + " CAP_EXP+8.w=5000:7000"), 0);
   for (const PciFunction& nic : nics) EXPECT_EQ(setpci(nic.address, "CAP_EXP+8.w").substr(0, 1), "0");
@@ -76,7 +76,7 @@ TEST_F(OnTheMachine, MaxReadRequestIsWhatSetpciShowsAndAWriteThatDoesNotTakeIsAn
   EXPECT_EQ(apply("pcie/max-read-request", Value::integer(128)), "");
 }
 
-TEST_F(OnTheMachine, AccessControlIsSwitchedOnTheBridgesThatHaveIt) {
+TEST_F(OnTheMachine, SetsAccessControlOnTheBridgesThatHaveIt) {
   std::vector<std::string> bridges;
   for (const PciFunction& nic : fabric_nics(read_pci(files)))
     for (const std::string& bridge : nic.upstream)
@@ -90,9 +90,9 @@ TEST_F(OnTheMachine, AccessControlIsSwitchedOnTheBridgesThatHaveIt) {
   }
 }
 
-TEST_F(OnTheMachine, InterruptsGoWhereTheyAreSent) {
+TEST_F(OnTheMachine, InterruptsFollowTheirAffinity) {
   const auto nics = fabric_nics(read_pci(files));
-  // A NIC asks for its interrupts when it is brought up.
+  // A NIC requests its interrupts when it is set up.
   for (const PciFunction& nic : nics) {
     const auto ports = files.names(pci_path(nic.address) + "/net");
     ASSERT_EQ(ports.size(), 1U);
@@ -115,7 +115,7 @@ TEST_F(OnTheMachine, InterruptsGoWhereTheyAreSent) {
   EXPECT_EQ(effective(nics[0]), (std::set<std::string>{"0", "1"}));
 }
 
-TEST_F(OnTheMachine, TheKernelIsTheOneThatRuns) {
+TEST_F(OnTheMachine, ReadsTheRunningKernel) {
   EXPECT_EQ(value("kernel/version") + "\n", shell_output("busybox uname -r"));
   EXPECT_EQ(value("kernel/parameter[console=ttyS0]"), "present");
   EXPECT_EQ(value("kernel/parameter[mitigations=auto]"), "(none)");
@@ -125,8 +125,8 @@ TEST_F(OnTheMachine, TheKernelIsTheOneThatRuns) {
   EXPECT_EQ(value("kernel/module[e1000e]"), "present");
 }
 
-// A systemd of a user's, as process 1 here is our own: the manager and its interface are the same. In a
-// cgroup and a runtime folder of its own, with a message bus that it starts itself.
+// A user instance of systemd, because process 1 here is our own init: the manager and its interface are the
+// same. It has its own cgroup and runtime folder, and starts its own message bus.
 class Systemd : public OnTheMachine {
  protected:
   static constexpr const char* kHome = "/tmp/home";
@@ -193,7 +193,7 @@ class Systemd : public OnTheMachine {
     ASSERT_TRUE(unread.empty()) << unread.front().why.text();
   }
   static bool runs(const std::string& unit) {
-    // A unit's processes are those of its cgroup.
+    // The processes of a unit are those of its cgroup.
     for (const auto& entry : fs::recursive_directory_iterator("/sys/fs/cgroup"))
       if (entry.path().filename() == unit) {
         std::ifstream in(entry.path() / "cgroup.procs");
@@ -208,7 +208,7 @@ class Systemd : public OnTheMachine {
   pid_t manager_ = 0;
 };
 
-TEST_F(Systemd, UnitsAreAsTheyWereAskedToBeNowAndAtBoot) {
+TEST_F(Systemd, UnitsHaveTheDesiredStateNowAndAtBoot) {
   EXPECT_EQ(value("service[probe]"), "disabled");
   EXPECT_EQ(value("service[fixed]"), "stopped");
   EXPECT_EQ(value("service[hidden]"), "disabled");

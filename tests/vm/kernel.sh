@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# kernel.sh FOLDER [METAPACKAGE]: Debian's own kernel, or the newer one that METAPACKAGE stands for, in FOLDER, unpacked
-# and not installed: `vmlinux` (an ELF image), `version`, and the modules under `lib/modules`. Made again when apt offers
-# another version. Exit code 77, with one line of why: not to be had here.
+# kernel.sh FOLDER [METAPACKAGE]: unpacks Debian's kernel, or the newer one of METAPACKAGE, into FOLDER
+# without installing it: `vmlinux` (an ELF image), `version`, and the modules under `lib/modules`. Repeated
+# when apt offers another version. Exit code 77, with one line of why: not available here.
 set -euo pipefail
 folder=$(realpath -m "$1") metapackage=${2:-linux-image-amd64}
 cd "$(dirname "$0")/../.."
@@ -31,7 +31,7 @@ use_older_or_skip() {
 offer || { apt-get -qq update && offer; } || use_older_or_skip "apt offers no $metapackage"
 [ "$(cat made-of 2>/dev/null)" != "$package $version" ] || exit 0
 rm -f ./*.deb
-# The lists may be older than the archive, which drops superseded versions.
+# The package lists may be older than the archive, which drops superseded versions.
 download || { apt-get -qq update && offer && download; } || use_older_or_skip "$package can't be downloaded"
 
 rm -rf made-of vmlinux version boot lib usr
@@ -39,9 +39,9 @@ dpkg -x ./*.deb .
 release=${package#linux-image-}
 depmod -b . "$release"
 
-# A bzImage carries vmlinux as an xz or zstd stream; decompressing itself takes it 8 s under emulation. Its header says
-# where the stream begins and how long it is, with its size in the last 4 bytes (Documentation/arch/x86/boot.rst:
-# setup_sects, payload_offset, payload_length).
+# A bzImage contains vmlinux as an xz or zstd stream; self-decompression takes 8 s under emulation. Its header
+# has the start and length of the stream, whose last 4 bytes are the uncompressed size
+# (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length).
 field() { od -An -v -t "u$2" -j "$1" -N "$2" "boot/vmlinuz-$release" | tr -d ' '; }
 start=$((($(field $((0x1f1)) 1) + 1) * 512 + $(field $((0x248)) 4)))
 length=$(($(field $((0x24c)) 4) - 4))

@@ -1,7 +1,7 @@
 // A lossless profile from YAML to both ends of every cable, through the whole engine: two hosts and their
-// leaf, each a namespace with ports of our test netdev, which play mlx5, bnxt and, on the leaf, mlxsw. What
-// another hand does with the usual tools is named with its spec line and healed; a NIC that refuses leaves
-// its cable as it was, at both ends.
+// leaf, each a namespace with ports of our test netdev, which imitate mlx5, bnxt and, on the leaf, mlxsw.
+// Manual changes with the usual tools are reported with their spec line and repaired; a NIC that refuses
+// leaves both ends of its cable unchanged.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@
 namespace lockstep {
 namespace {
 
-// Of the ports, what specs configure: no routing daemon is here, and no LLDP.
+// Whether an entry is configuration of a port: there is no routing daemon and no LLDP here.
 bool is_of_a_port(Path path) {
   const Row& row = schema_row(path.row());
   return row.facet == Facet::config && row.is_of_port();
@@ -32,7 +32,7 @@ class LosslessFabric : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const std::string device : {"gpu1", "gpu2", "leaf0"}) by_hand("ip netns add " + device);
-    // Of two made one after the other each is the other's peer.
+    // Two ports created one after the other are peers.
     cable("gpu1", "bnxt", "swp1");
     cable("gpu2", "mlx5", "swp2");
     auto opened = open_store(state_);
@@ -48,8 +48,8 @@ class LosslessFabric : public ::testing::Test {
     std::filesystem::remove_all(state_);
   }
 
-  // Every port has an index of its own: the kernel keeps the DCB app tables of all namespaces in one list by
-  // index (net/dcb/dcbnl.c of 6.1), and would mix those of two ports of equal index.
+  // Every port has a unique index: the kernel keeps the DCB app tables of all namespaces in one list by index
+  // (net/dcb/dcbnl.c of 6.1), and would mix those of two ports with the same index.
   void cable(const std::string& host, const std::string& personality, const std::string& port) {
     for (const auto& [device, name, rules] :
          {std::tuple{host, std::string("nic0"), personality}, {std::string("leaf0"), port, "mlxsw"}}) {
@@ -59,7 +59,7 @@ class LosslessFabric : public ::testing::Test {
     }
   }
 
-  // From now on this is what the specs say.
+  // Replaces the specs.
   void want(const std::string& text) {
     text_ = text;
     loaded_ = load_text("cluster.yaml", text);
@@ -111,7 +111,7 @@ class LosslessFabric : public ::testing::Test {
     for (const std::string& note : report.notes) out += "\n" + note;
     return out;
   }
-  // Drifted entries of a device, each with the line of the specs that wants it.
+  // Drifted entries of a device, each with its spec line.
   std::map<std::string, std::uint32_t> drifted(const std::string& device) {
     std::map<std::string, std::uint32_t> out;
     for (const DriftEntry& item : drift().items)
@@ -168,7 +168,7 @@ TEST_F(LosslessFabric, ConvergesAtBothEndsOfEveryCableAndStays) {
   EXPECT_EQ(converge().verdict, ApplyVerdict::nothing_to_do);
 }
 
-TEST_F(LosslessFabric, WhatAnotherHandDoesIsNamedWithItsLineAndHealed) {
+TEST_F(LosslessFabric, ReportsManualChangesWithTheirSpecLineAndRepairsThem) {
   ASSERT_EQ(converge().verdict, ApplyVerdict::kept);
   at("gpu2", "dcb pfc set dev nic0 prio-pfc 3:off");
   at("leaf0", "dcb app del dev swp1 dscp-prio 26:3");
@@ -189,8 +189,8 @@ TEST_F(LosslessFabric, WhatAnotherHandDoesIsNamedWithItsLineAndHealed) {
   EXPECT_EQ(drift().count(DriftState::drifted), 0U);
 }
 
-// gpu1's NIC takes one lossless priority, gpu2's takes two.
-TEST_F(LosslessFabric, ARefusalIsInTheDevicesWordsAndItsCableIsAsItWasAtBothEnds) {
+// The NIC of gpu1 supports one lossless priority, that of gpu2 two.
+TEST_F(LosslessFabric, ARefusalHasTheDevicesMessageAndBothEndsOfItsCableAreUnchanged) {
   ASSERT_EQ(converge().verdict, ApplyVerdict::kept);
   std::string two = text_;
   const std::string rest = "- {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}";
@@ -201,7 +201,7 @@ TEST_F(LosslessFabric, ARefusalIsInTheDevicesWordsAndItsCableIsAsItWasAtBothEnds
   const ApplyReport report = converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::partly) << told(report);
   EXPECT_NE(told(report).find("interface[nic0]/pfc"), std::string::npos) << told(report);
-  EXPECT_NE(told(report).find("leaf0:swp1 is taken back: gpu1:nic0"), std::string::npos) << told(report);
+  EXPECT_NE(told(report).find("leaf0:swp1 is rolled back: gpu1:nic0"), std::string::npos) << told(report);
   for (const auto& [device, port, lossless] : {std::tuple{"gpu1", "nic0", "3"},
                                                {"leaf0", "swp1", "3"},
                                                {"gpu2", "nic0", "3, 4"},

@@ -1,6 +1,6 @@
-// A port's traffic classes by mqprio: a port with a speed of its own (the driver is told so), four transmit
-// queues and no DCB. It is a veth, of the machine's own namespace, as is the /sys that says how many queues
-// it has.
+// Traffic classes by mqprio on a port with a hardware rate (set in the driver's target), four transmit queues
+// and no DCB. The port is a veth in the machine's own namespace, because /sys, which has the number of
+// queues, shows that namespace.
 #include <algorithm>
 
 #include "drivers/linux/capabilities.hpp"
@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::uint32_t kTrafficClass = 0xFFE0;  // TC_H_MIN_PRIORITY: mqprio's classes as classes
+constexpr std::uint32_t kTrafficClass = 0xFFE0;  // TC_H_MIN_PRIORITY: minors of the traffic classes
 
 const Entries kClasses = {{"interface[rail0]/class[0]", Value::present()},
                           {"interface[rail0]/class[0]/dscp", Value::set({"0", "8"})},
@@ -60,7 +60,7 @@ class Mqprio : public ::testing::Test {
   Attached attached_;
 };
 
-TEST_F(Mqprio, ClassesComeChangeAndGo) {
+TEST_F(Mqprio, AddsChangesAndRemovesClasses) {
   converge(kClasses);
   Entries other = kClasses;
   for (const char* part : {"", "/dscp", "/priority"})
@@ -72,7 +72,7 @@ TEST_F(Mqprio, ClassesComeChangeAndGo) {
   EXPECT_TRUE(observed().have.of_row(row("interface[*]/class[*]")).empty());
 }
 
-TEST_F(Mqprio, ClassesThatWentWithTheQueuesAreMadeAgain) {
+TEST_F(Mqprio, RestoresClassesThatWereRemovedWithTheQueues) {
   converge(kClasses);
   run("ethtool -L rail0 tx 1");
   run("ethtool -L rail0 tx 4");
@@ -82,7 +82,7 @@ TEST_F(Mqprio, ClassesThatWentWithTheQueuesAreMadeAgain) {
   converge(kClasses);
 }
 
-// In a process that has asked the kernel nothing yet, on a machine that has room for no namespace to ask in.
+// Runs in a process that has not queried the kernel yet, where no namespace can be created for a trial.
 int classes_told_though_unclear() {
   const auto run = [](const char* line) { return std::system(line) == 0; };
   if (!run("ip link add rail0 numtxqueues 4 numrxqueues 4 type veth peer name far0") ||
@@ -132,7 +132,7 @@ TEST_F(Mqprio, PacketsAreInTheQueuesOfTheirClass) {
   }
 }
 
-TEST_F(Mqprio, WhatAnotherHandChangedIsDriftAndIsHealed) {
+TEST_F(Mqprio, DetectsAndRepairsManualChanges) {
   for (const std::string by_hand : {"tc qdisc del dev rail0 root", "tc filter del dev rail0 egress pref 82",
                                     "tc qdisc del dev rail0 root; tc qdisc add dev rail0 root handle 4c53: "
                                     "mqprio num_tc 2 map 0 0 0 1 1 1 1 "
@@ -144,7 +144,7 @@ TEST_F(Mqprio, WhatAnotherHandChangedIsDriftAndIsHealed) {
   }
 }
 
-TEST_F(Mqprio, WhatItCantGiveIsSaidAndRefused) {
+TEST_F(Mqprio, ReportsAndRefusesWhatItDoesNotSupport) {
   const Observation seen = observed();
   const auto why = [&](RowId one) {
     std::string out;
@@ -169,7 +169,7 @@ TEST_F(Mqprio, WhatItCantGiveIsSaidAndRefused) {
   converge(kClasses);
 }
 
-TEST_F(Mqprio, OneClassOrMoreThanQueuesIsRefused) {
+TEST_F(Mqprio, RefusesOneClassAndMoreClassesThanQueues) {
   const auto one = apply({{path("interface[rail0]/class[3]"), {}, Value::present(), 0}});
   ASSERT_EQ(one.size(), 1U);
   EXPECT_NE(one[0].what.find("4 transmit queues"), std::string::npos) << one[0].what;

@@ -1,4 +1,4 @@
-// A NIC of the kernel's netdevsim: one port, virtual functions, devlink, and files in debugfs that break it.
+// A netdevsim NIC: one port, virtual functions, devlink, and files in debugfs that inject faults.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The linux driver on ports of our test netdev: from entries to the port and back. What is there is asked of
-// the kernel, not of the driver.
+// The linux driver on ports of our test netdev: from entries to the port and back. The actual state is read
+// from the kernel, not from the driver.
 #pragma once
 
 #include <map>
@@ -40,14 +40,14 @@ class NicDriver : public NicLab {
     for (const Unread& one : out->unread) ADD_FAILURE() << one.why.text();
     return *std::move(out);
   }
-  // Of ports in owned_, all traffic classes are wanted.
+  // On ports in owned_, all traffic classes are managed.
   ChangeSet differing(const Entries& wanted) {
     Intent intent;
     for (const std::string& port : owned_) intent.claims.push_back({row("interface[*]/class[*]"), {port}, 0});
     for (const auto& [entry, value] : wanted) intent.want.set(path(entry), value);
     return diff(intent, observed(named_by(wanted))).changes;
   }
-  // Offloads are read where they are named, beside the usual ones.
+  // Named offloads are read in addition to the usual ones.
   static Scope named_by(const Entries& wanted) {
     Scope out;
     for (const auto& [entry, value] : wanted)
@@ -67,7 +67,7 @@ class NicDriver : public NicLab {
     EXPECT_EQ(to_string(errors[0].kind), to_string(ErrorKind::refused));
     return errors[0].text();
   }
-  // By a driver that has asked nothing yet: answers are kept for a boot.
+  // Uses a new driver, because an attached one caches the answers for a boot.
   static std::vector<Incapable> lacks() {
     const Attached fresh = make_linux_driver(target());
     const auto seen = fresh.driver->observe(Scope{}, "", soon());

@@ -1,4 +1,4 @@
-// Ports of our test netdev (netdev/), made and set by raw netlink, as another program's hand would.
+// Ports of our test netdev (netdev/), created and configured by raw netlink, as by another program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Reply {
   std::vector<std::byte> payload;
 };
 
-// Of the machine's own namespace, as each test has the machine's ports to itself.
+// Ports in the machine's own namespace, as each test has the machine to itself.
 class NicLab : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ class NicLab : public ::testing::Test {
     if (answer) out.answer = *std::move(answer);
     return out;
   }
-  // Until they take frames.
+  // Sets the ports up and waits until they accept frames.
   void bring_up(const std::set<std::string>& ports) {
     for (const std::string& port : ports) {
       netlink::Request up(RTM_NEWLINK, NLM_F_ACK);
@@ -85,7 +85,7 @@ class NicLab : public ::testing::Test {
     EXPECT_TRUE(out) << out.error().text();
     return out ? *std::move(out) : dcb::PortDcb{};
   }
-  // The errno in the reply; the acknowledgement says 0 in any case.
+  // The errno in the reply; the acknowledgement always has 0.
   int refusal(netlink::Request request) {
     const Reply got = reply(std::move(request));
     EXPECT_EQ(got.answer.code, 0);

@@ -1,6 +1,6 @@
-// One observation of a host with eight RoCE ports beside the usual tools asking for the same, in turns, in
-// the same emulated machine: what is judged is the 95 % confidence interval of the ratios' geometric mean.
-// tests/perf/observe_vs_tools.sh runs it; README.md there.
+// Compares one observation of a host with eight RoCE ports with the usual tools that read the same,
+// alternating in the same emulated machine. The verdict is based on the 95 % confidence interval of the
+// geometric mean of the ratios. tests/perf/observe_vs_tools.sh runs it; README.md there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class BesideTools : public NicLab {
     NicLab::TearDown();
   }
 
-  // Those that tell what the driver's rows tell; some have no answer here, as the driver has none.
+  // The tools that report what the rows of the driver report; some have no result here, as has the driver.
   static void tools() {
     const auto quietly = [](const std::string& words) { ASSERT_NE(status_of(words, true), -1) << words; };
     for (int i = 0; i < kPorts; ++i) {
@@ -74,7 +74,7 @@ TEST_F(BesideTools, IsTenTimesFaster) {
     ASSERT_TRUE(seen) << seen.error().text();
     entries = seen->have.size();
   };
-  observe();  // what is asked once a process, as a daemon does
+  observe();  // warm-up of what is read once per process, as in a daemon
   for (int round = 0; round < kRounds; ++round) {
     if (round % 2 == 0) mine.push_back(seconds_of(observe));
     theirs.push_back(seconds_of(tools));

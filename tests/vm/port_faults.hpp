@@ -1,5 +1,5 @@
-// What a test does to a port, in a network namespace (empty: this one): another MTU, down, packets lost, a
-// queue that marks. A kernel that refuses is a failure of the test.
+// Faults of a port in a network namespace (empty: this one): another MTU, down, packet loss, a queue that
+// marks. A refusal of the kernel is a test failure.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-// In the calling thread's namespace.
+// The index of a port in the namespace of the calling thread.
 std::uint32_t index_of(const std::string& port);
 void set_mtu(const std::string& netns, const std::string& port, std::uint32_t mtu);
 void set_admin(const std::string& netns, const std::string& port, bool up);
-// netem(8) at the root of a port of this namespace: this share of its packets is dropped.
+// Drops this share of the packets of a port of this namespace, with netem(8) at its root.
 void lose(const std::string& port, double share);
-// A port of this namespace: 40 Mb/s (TBF), and RED behind it that marks from 8 KB on.
+// Limits a port of this namespace to 40 Mb/s (TBF), with RED behind it that marks from 8 KB on.
 void mark_behind_40mbps(const std::string& port);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// A RoceProfile on a port whose speed is made by software: from YAML to the port's scheduler; drift by tc is
-// named with its spec line and healed.
+// A RoceProfile on a port whose speed is limited by software: from YAML to the scheduler of the port; drift
+// by tc is reported with its spec line and repaired.
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -25,7 +25,7 @@ class QueueingSpecs : public EgressLab {
     ASSERT_TRUE(loaded.diagnostics.empty());
     compiled_ = compile(loaded.catalog, {.twin = TwinScale{}, .today = {}, .allocation = {}});
     const Intent& all = compiled_.intents[compiled_.topology.find_device("gpu1")];
-    // Of the port's queueing alone: the rest of the host is not what is tested here.
+    // Keeps the queueing entries of the port only: the rest of the host is not tested here.
     for (const Entry& entry : all.want.entries()) {
       const std::string text = entry.path.text();
       if (text.starts_with(std::string(kPort) + "class[") || text == std::string(kPort) + "rate")
@@ -35,7 +35,7 @@ class QueueingSpecs : public EgressLab {
       if (claim.collection == kClass) intent_.claims.push_back(claim);
   }
   ChangeSet differing() { return compare_device("gpu1", intent_, near_, soon()).difference.changes; }
-  // "LINE class[3]/dscp", one each.
+  // The drifted entries, each as "LINE class[3]/dscp".
   std::vector<std::string> drift() {
     std::vector<std::string> out;
     for (const Change& one : differing())
@@ -55,7 +55,7 @@ class QueueingSpecs : public EgressLab {
   Intent intent_;
 };
 
-TEST_F(QueueingSpecs, DriftByTcIsNamedWithItsLineAndHealed) {
+TEST_F(QueueingSpecs, ReportsDriftByTcWithItsSpecLineAndRepairsIt) {
   converge();
   const std::string rdma = at_line_of("{name: rdma, dscp");
   const std::string cnp = at_line_of("{name: cnp, dscp");

@@ -1,4 +1,4 @@
-// A port's traffic classes by ETS, as the linux driver makes it, on a kernel that has ETS, flower and
+// Traffic classes of a port by ETS, as configured by the linux driver, on a kernel with ETS, flower and
 // skbedit.
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -25,7 +25,7 @@ std::vector<std::string> all_but(const std::vector<std::string>& some, int end) 
   return out;
 }
 
-// As specs compile to: all DSCPs and priorities are in a class.
+// Entries as compiled from specs: all DSCPs and priorities are in a class.
 const Entries kRoce = {{"interface[rail0]/rate", Value::integer(100'000'000)},
                        {"interface[rail0]/class[0]", Value::present()},
                        {"interface[rail0]/class[0]/dscp", Value::set(all_but({"24", "26", "48"}, 64))},
@@ -49,7 +49,7 @@ const Entries kRoce = {{"interface[rail0]/rate", Value::integer(100'000'000)},
                        {"interface[rail0]/class[6]/priority", Value::set({"6"})},
                        {"interface[rail0]/class[6]/strict", Value::boolean(true)}};
 
-// Classes 0 and 3 with these shares and class 6, strict, on a port that sends 100 bytes a millisecond.
+// Classes 0 and 3 with these shares and a strict class 6 on a port that sends 100 bytes per millisecond.
 Entries slow(std::int64_t share0, std::int64_t share3) {
   return {{"interface[rail0]/rate", Value::integer(800'000)},
           {"interface[rail0]/class[0]", Value::present()},
@@ -87,7 +87,7 @@ class Ets : public EgressLab {
     }));
     return out;
   }
-  // From 1 on.
+  // The bands by which such frames leave, counted from 1.
   static std::set<std::uint32_t> bands_of(const Frames& frames) {
     std::set<std::uint32_t> out;
     EXPECT_TRUE(in_namespace("/run/netns/sender", [&] { out = classes_of("rail0", frames, kEtsMajor, 1); }));
@@ -99,7 +99,7 @@ class Ets : public EgressLab {
   }
 };
 
-TEST_F(Ets, ClassesAreBandsThatReadBackAsWanted) {
+TEST_F(Ets, ClassesAreBandsThatReadBackAsDesired) {
   EXPECT_EQ(converge(kRoce), kRoce.size());
   expect_as_wanted(kRoce);
   EXPECT_EQ(qdiscs(), (std::set<std::string>{"bfifo", "clsact", "ets", "red", "tbf"}));
@@ -110,7 +110,7 @@ TEST_F(Ets, ClassesAreBandsThatReadBackAsWanted) {
   EXPECT_EQ(observed(*near_.driver).have.to_string(), made.to_string());
 }
 
-TEST_F(Ets, EachEntryChangesAndIsChangedBack) {
+TEST_F(Ets, EachEntryChangesAndChangesBack) {
   converge(kRoce);
   const std::vector<std::pair<std::string, Value>> others = {
       {"interface[rail0]/rate", Value::integer(200'000'000)},
@@ -136,7 +136,7 @@ TEST_F(Ets, EachEntryChangesAndIsChangedBack) {
   }
 }
 
-TEST_F(Ets, MarkersAndClassesGoAndTheRateStays) {
+TEST_F(Ets, RemovesMarkersAndClassesAndKeepsTheRate) {
   converge(kRoce);
   ChangeSet gone;
   for (const char* entry : {"ecn-max", "ecn-min", "ecn-probability"})
@@ -156,7 +156,7 @@ TEST_F(Ets, MarkersAndClassesGoAndTheRateStays) {
   expect_as_wanted(kRoce);
 }
 
-TEST_F(Ets, WhatAnotherHandChangedIsDriftAndIsHealed) {
+TEST_F(Ets, DetectsAndRepairsManualChanges) {
   converge(kRoce);
   for (const std::string by_hand :
        {// Without a map, all priorities go to the last band.
@@ -181,13 +181,13 @@ TEST_F(Ets, WhatAnotherHandChangedIsDriftAndIsHealed) {
   }
 }
 
-TEST_F(Ets, FiltersOfAnotherHandStayAndAreStillAsked) {
+TEST_F(Ets, ForeignFiltersStayAndRemainInEffect) {
   tc("qdisc add dev rail0 clsact");
   tc("filter add dev rail0 egress pref 10 protocol ip flower dst_ip 192.0.2.1 action skbedit mark 7 "
      "continue");
   tc("filter add dev rail0 egress pref 99 protocol ip flower ip_tos 0x68/0xfc action skbedit priority 6");
   converge(kRoce);
-  // The one that comes last has the last word.
+  // The last filter decides.
   EXPECT_EQ(bands_of({.dscp = 26}), std::set{1U});
   tc("filter del dev rail0 egress pref 99");
   tc("filter del dev rail0 egress pref 10");  // fails unless it is there
@@ -219,7 +219,7 @@ TEST_F(Ets, APacketWithoutADscpOfAClassIsInTheBandOfItsPriority) {
   EXPECT_EQ(bands(0, 3), std::set{3U});
 }
 
-// Packets of class 0 wait; those of class 6 that come after them leave first.
+// Packets of class 0 wait; later packets of class 6 leave first.
 TEST_F(Ets, StrictGoesBeforeShares) {
   constexpr int kWaiting = 200;
   constexpr int kStrict = 20;
@@ -230,16 +230,15 @@ TEST_F(Ets, StrictGoesBeforeShares) {
   const auto is_strict = [](const Arrival& one) { return one.dscp == 48; };
   const auto first = std::ranges::find_if(all, is_strict);
   const auto last = std::ranges::find_if(all.rbegin(), all.rend(), is_strict).base();
-  // Between them only what left while they were still being sent.
+  // Only packets that left during sending can lie between them.
   const auto between = (last - first) - kStrict;
   EXPECT_GT(all.end() - last, 2 * between + kStrict);
 }
 
-// Shares that don't sum to 100 % are of their sum; small ones make short turns.
+// Shares that do not add up to 100 % are relative to their sum; small shares make short turns.
 TEST_F(Ets, SharesAreOfBytesWhileBothClassesWait) {
   constexpr std::size_t kEach = 240;
-  // What is before the first that is sure to have waited for another: the bucket, and what left while packets
-  // were still being sent.
+  // Packets before the first one that surely waited: the bucket, and what left during sending.
   constexpr std::size_t kBefore = 2 * kBucket / kFrame;
   for (const auto& [share0, share3] : {std::pair{50, 150}, {90, 60}}) {
     converge(slow(share0, share3));
@@ -248,7 +247,7 @@ TEST_F(Ets, SharesAreOfBytesWhileBothClassesWait) {
       send(26, 0, 10);
     }
     const std::vector<Arrival> all = receive(2 * kEach);
-    // Until one of the two has no more.
+    // Up to the point where one of the two has no packets left.
     const int first_done = share0 > share3 ? 0 : 26;
     const auto last = std::ranges::find(all.rbegin(), all.rend(), first_done, &Arrival::dscp).base();
     ASSERT_GT(last - all.begin(), static_cast<std::ptrdiff_t>(kBefore + 100));
@@ -273,14 +272,14 @@ TEST_F(Ets, RedMarksInItsClassOnly) {
   EXPECT_GE((first - all.begin()) * kFrame, kThreshold);
 }
 
-TEST_F(Ets, AMaxRateHoldsItsClassBackAndNoOther) {
+TEST_F(Ets, AMaxRateLimitsItsClassOnly) {
   constexpr int kPackets = 90;
   Entries wanted = slow(500, 500);
   wanted["interface[rail0]/rate"] = Value::integer(100'000'000);
   wanted["interface[rail0]/class[6]/max-rate"] = Value::integer(80'000);
   converge(wanted);
   send(48, 0,
-       kPackets);  // beyond its bucket, by 28: 0.1 s each, so that many still wait when the others are sent
+       kPackets);  // 28 beyond its bucket, 0.1 s each, so that many still wait when the others are sent
   send(0, 0, kPackets);
   const std::vector<Arrival> all = receive(2 * kPackets);
   EXPECT_EQ(all.back().dscp, 48);
@@ -288,7 +287,7 @@ TEST_F(Ets, AMaxRateHoldsItsClassBackAndNoOther) {
   EXPECT_GE(all.end() - others, 10);
 }
 
-TEST_F(Ets, AMaxRateOfAClassWithAShareIsRefusedWithTheReason) {
+TEST_F(Ets, RefusesAMaxRateForAClassWithAShare) {
   converge(kRoce);
   const std::string before = observed(*near_.driver).have.to_string();
   const auto receipt = near_.driver->apply(
@@ -300,8 +299,8 @@ TEST_F(Ets, AMaxRateOfAClassWithAShareIsRefusedWithTheReason) {
   EXPECT_EQ(observed(*near_.driver).have.to_string(), before);
 }
 
-// As after a change of the kernel: what HTB carries is read, and the next change replaces it.
-TEST_F(Ets, ClassesOfHtbAreReadAndTakenOver) {
+// As after a change of the kernel: classes of HTB are read, and the next change replaces them.
+TEST_F(Ets, ReadsAndTakesOverClassesOfHtb) {
   PortScheduler scheduler;
   scheduler.rate = 100'000'000;
   scheduler.classes[0].dscp = {0};

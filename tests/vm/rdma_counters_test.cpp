@@ -1,4 +1,4 @@
-// A driver's own statistics among an RDMA port's counters: of our test netdev, which counts by priority.
+// The statistics of a driver among the counters of an RDMA port: our test netdev counts by priority.
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -15,7 +15,7 @@ namespace {
 
 using RdmaCounters = NicLab;
 
-// Of this priority (SO_PRIORITY), to no one in particular.
+// Sends a frame of this priority (SO_PRIORITY) to an arbitrary address.
 void send_frame(std::uint32_t port, int priority) {
   const Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::setsockopt(socket.number(), SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)), 0);

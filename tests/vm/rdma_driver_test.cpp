@@ -1,5 +1,5 @@
-// RDMA by the linux driver on Soft-RoCE: from entries to rdma_cm's configfs and back, drift made by another
-// hand, what is refused, and what is found. What is there is asked of the kernel, not of the driver.
+// RDMA by the linux driver on Soft-RoCE: from entries to the configfs of rdma_cm and back, manual drift,
+// refusals and discovery. The actual state is read from the kernel, not from the driver.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ Path path(std::string_view text) {
   return parsed ? *parsed : Path{};
 }
 
-// Another hand at configfs: a person with an entry of their own, which goes with them.
+// A foreign user of configfs with their own entry, which is removed with the object.
 class ByHand {
  public:
   ByHand() { EXPECT_EQ(::mkdir(kEntry.c_str(), 0755), 0); }
@@ -64,7 +64,7 @@ class RdmaDriver : public RxeLab {
     for (const Unread& one : seen->unread) ADD_FAILURE() << one.why.text();
     return seen->have.value(path(entry));
   }
-  // "" is done.
+  // Returns "" on success.
   std::string apply(std::string_view entry, Value want) {
     const auto receipt = driver().apply({{path(entry), {}, want, 0}}, Guard{}, soon());
     EXPECT_TRUE(receipt) << receipt.error().text();
@@ -83,7 +83,7 @@ class RdmaDriver : public RxeLab {
   Attached attached_;
 };
 
-TEST_F(RdmaDriver, TheTosIsSetReadBackAndUndone) {
+TEST_F(RdmaDriver, SetsReadsBackAndRollsBackTheTos) {
   EXPECT_EQ(value(kTos), Value::integer(0));
   EXPECT_EQ(apply(kTos, Value::integer(106)), "");
   EXPECT_EQ(value(kTos), Value::integer(106));
@@ -98,7 +98,7 @@ TEST_F(RdmaDriver, TheTosIsSetReadBackAndUndone) {
   EXPECT_EQ(value(kTos), Value::integer(0));
 }
 
-TEST_F(RdmaDriver, DriftByAnotherHandIsSeenAndHealedAndItsEntryLeft) {
+TEST_F(RdmaDriver, DetectsAndRepairsManualDriftAndKeepsTheForeignEntry) {
   ASSERT_EQ(apply(kTos, Value::integer(106)), "");
   const ByHand hand;
   ByHand::write("default_roce_tos", "8");
@@ -113,7 +113,7 @@ TEST_F(RdmaDriver, DriftByAnotherHandIsSeenAndHealedAndItsEntryLeft) {
   EXPECT_EQ(ByHand::text("default_roce_tos"), "106");
 }
 
-TEST_F(RdmaDriver, WhatIsRefusedIsToldInTheKernelsWordsAndChangesNothing) {
+TEST_F(RdmaDriver, ARefusalHasTheKernelsMessageAndChangesNothing) {
   ASSERT_EQ(apply(kTos, Value::integer(106)), "");
   EXPECT_NE(apply(kTos, Value::integer(256)).find("Numerical result out of range"), std::string::npos);
   EXPECT_NE(apply(kTos, Value::text("0 (IB/RoCE v1)")).find("default_roce_mode: Invalid argument"),
@@ -121,7 +121,7 @@ TEST_F(RdmaDriver, WhatIsRefusedIsToldInTheKernelsWordsAndChangesNothing) {
   EXPECT_EQ(value(kTos), Value::integer(106));
 }
 
-TEST_F(RdmaDriver, WhatAPortLacksIsSaid) {
+TEST_F(RdmaDriver, ReportsWhatAPortDoesNotSupport) {
   EXPECT_EQ(why_incapable(row("interface[*]/roce-tos"), "h1"), "");
   EXPECT_EQ(why_incapable(row("interface[*]/cnp-dscp"), "h1"),
             "rxe: software RDMA ignores congestion marks and sends no CNP");
@@ -132,7 +132,7 @@ TEST_F(RdmaDriver, WhatAPortLacksIsSaid) {
             std::string::npos);
 }
 
-TEST_F(RdmaDriver, WhatCouldNotBeAskedIsNotALack) {
+TEST_F(RdmaDriver, AFailedRequestIsNotReportedAsIncapable) {
   const auto part = make_rdma_part({});
   std::vector<Link> ports(1);
   ports[0].name = "h1";
@@ -142,7 +142,7 @@ TEST_F(RdmaDriver, WhatCouldNotBeAskedIsNotALack) {
   EXPECT_TRUE(unasked.empty()) << unasked.front().reason;
 }
 
-TEST_F(RdmaDriver, DevicesPortsAndGidsAreFound) {
+TEST_F(RdmaDriver, FindsDevicesPortsAndGids) {
   const auto host = discover_host(DiscoverTarget{}, soon());
   ASSERT_TRUE(host) << host.error().text();
   ASSERT_EQ(host->rdma.size(), 2U);

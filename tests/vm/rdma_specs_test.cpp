@@ -1,5 +1,5 @@
-// A RoceProfile on a host whose NIC is Soft-RoCE: from YAML to rdma_cm's configfs, drift by another hand
-// named with its spec line, and what the port can't have.
+// A RoceProfile on a host whose NIC is Soft-RoCE: from YAML to the configfs of rdma_cm, manual drift that is
+// reported with its spec line, and unsupported settings.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,12 +33,12 @@ class RdmaSpecs : public RxeLab {
     const Loaded loaded = load_text("cluster.yaml", kCluster);
     ASSERT_TRUE(loaded.diagnostics.empty());
     compiled_ = compile(loaded.catalog);
-    // Of RDMA alone: the rest of the host is not what is tested here.
+    // Keeps the RDMA entries only: the rest of the host is not tested here.
     for (const Entry& entry : compiled_.intents[compiled_.topology.find_device("gpu1")].want.entries())
       if (kRows.contains(entry.path.row())) intent_.want.set(entry.path, entry.value, entry.origin);
     attach();
   }
-  // As each command does: what a machine lacks is kept for a while by a driver that is attached.
+  // Attaches a new driver, as each command does: a driver caches what the machine does not support.
   void attach() {
     LinuxTarget target;
     target.device = "gpu1";
@@ -60,7 +60,7 @@ class RdmaSpecs : public RxeLab {
   Attached attached_;
 };
 
-TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsNamedAndHealed) {
+TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsReportedAndRepaired) {
   apply(compared().difference.changes);
   EXPECT_TRUE(compared().difference.changes.empty());
   const std::string entry = "/sys/kernel/config/rdma_cm/rxe1";
@@ -79,7 +79,7 @@ TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsNamedAndHealed) {
   EXPECT_EQ(::rmdir(entry.c_str()), 0);
 }
 
-TEST_F(RdmaSpecs, ADeviceThatAnotherHandMadeAnewIsNamedAndHealed) {
+TEST_F(RdmaSpecs, ReportsAndRepairsAManuallyRecreatedDevice) {
   apply(compared().difference.changes);
   by_hand("rdma link delete rxe1");
   const std::string tos = "interface[h1]/roce-tos";
@@ -100,7 +100,7 @@ TEST_F(RdmaSpecs, ADeviceThatAnotherHandMadeAnewIsNamedAndHealed) {
   EXPECT_TRUE(compared().difference.changes.empty());
 }
 
-TEST_F(RdmaSpecs, WhatSoftRoceCannotHaveIsNamedAndIsNotDrift) {
+TEST_F(RdmaSpecs, SettingsUnsupportedBySoftRoceAreReportedAndAreNotDrift) {
   std::set<std::string> entries;
   for (const NotApplied& one : compared().not_applied) {
     entries.insert(one.path.text());

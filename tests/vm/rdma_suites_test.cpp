@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// Host links are /31 and the leaf has the lower address: gpu1 is 10.0.0.1, endpoint 1 of the lab, and gpu2
+// Host links are /31 and the leaf has the lower address: gpu1 is 10.0.0.1, endpoint 1 of the lab, and gpu2 is
 // 10.0.0.3, endpoint 3.
 constexpr std::string_view kCluster = R"(
 apiVersion: lockstep.dev/v1alpha1
@@ -66,7 +66,7 @@ class RdmaSuites : public RxeLab {
  protected:
   RdmaSuites() : RxeLab(3) {}
 
-  // `suite`: what is left of the ValidationSuite.
+  // `suite`: the rest of the ValidationSuite.
   void measure(const std::string& suite, const MeasureChoice& choice = {}) {
     loaded_ = load_text("cluster.yaml", std::string(kCluster)
                                                 .append(kRoceLeaf)
@@ -85,7 +85,7 @@ class RdmaSuites : public RxeLab {
   std::string text() const { return bench_text(outcomes_, Terminal{}); }
   const BenchmarkOutcome& benchmark(std::size_t at) const { return outcomes_.front().benchmarks.at(at); }
 
-  // Over all measurements of a benchmark, at one end.
+  // The sum of a signal over all measurements of a benchmark, at one end.
   std::uint64_t moved(const BenchmarkOutcome& of, const std::string& end, const std::string& signal) const {
     std::uint64_t out = 0;
     for (const bench::Measurement& one : of.measurements)
@@ -104,7 +104,7 @@ class RdmaSuites : public RxeLab {
   std::vector<SuiteOutcome> outcomes_;
 };
 
-TEST_F(RdmaSuites, EveryWorkloadOfPairsRunsAndHolds) {
+TEST_F(RdmaSuites, EveryWorkloadOfPairsRunsAndMeetsItsSlo) {
   measure(R"(
   transport: rdma
   benchmarks:
@@ -138,7 +138,7 @@ TEST_F(RdmaSuites, EveryWorkloadOfPairsRunsAndHolds) {
   EXPECT_TRUE(json["benchmarks"][0]["measurements"][0]["counters"].is_array());
 }
 
-TEST_F(RdmaSuites, AGatesFlowsAreTheSameInEachRound) {
+TEST_F(RdmaSuites, AGateUsesTheSameFlowsInEachRound) {
   const auto ports = [this](std::optional<std::uint64_t> flows) {
     RoceSourcePorts packets(endpoint(0).port);
     MeasureChoice choice;
@@ -152,7 +152,7 @@ TEST_F(RdmaSuites, AGatesFlowsAreTheSameInEachRound) {
             choice);
     return packets.seen();
   };
-  // Three repeats there, and acknowledgements of the three of the other way.
+  // Three repeats in one direction, and acknowledgements of the three in the other.
   const std::set<unsigned> first = ports(1);
   EXPECT_EQ(first.size(), 6U);
   EXPECT_EQ(ports(1), first);
@@ -160,8 +160,8 @@ TEST_F(RdmaSuites, AGatesFlowsAreTheSameInEachRound) {
   EXPECT_NE(ports(std::nullopt), ports(std::nullopt));
 }
 
-TEST_F(RdmaSuites, AnSloThatTheFabricDoesNotReachIsViolatedAndThePairNamed) {
-  // 40 Mb/s of 10 Gb/s one way; the other way has all of it, as far as the machine gets.
+TEST_F(RdmaSuites, AMissedSloIsViolatedAndNamesThePair) {
+  // 40 Mb/s of 10 Gb/s in one direction; the other direction is limited by the machine only.
   mark_behind_40mbps(endpoint(0).port);
   measure(R"(
   transport: rdma
@@ -172,13 +172,13 @@ TEST_F(RdmaSuites, AnSloThatTheFabricDoesNotReachIsViolatedAndThePairNamed) {
   const bench::SloVerdict& slo = benchmark(0).verdict.slo.at(0);
   EXPECT_EQ(slo.verdict, bench::Verdict::fail) << slo.reason;
   EXPECT_EQ(slo.worst, "gpu1:h1 -> gpu2:h3");
-  // The profile's ToS says ECT, so that RED marks and does not drop.
+  // The ToS of the profile has ECT, so RED marks instead of dropping.
   EXPECT_GT(moved(benchmark(0), "gpu1:h1", "ecn-marked-here"), 0U);
   EXPECT_NE(text().find("gpu1:h1 is a contributor: its own port's queue set CE marks (qdisc_marked "),
             std::string::npos);
 }
 
-TEST_F(RdmaSuites, LossIsNamedAtTheEndThatHasIt) {
+TEST_F(RdmaSuites, ReportsLossAtTheEndThatSuffersIt) {
   lose(endpoint(0).port, 0.01);
   measure(R"(
   transport: rdma
@@ -195,7 +195,7 @@ TEST_F(RdmaSuites, LossIsNamedAtTheEndThatHasIt) {
   EXPECT_NE(text().find("gpu1:h1 is the victim: "), std::string::npos);
 }
 
-TEST_F(RdmaSuites, APeerThatDiesInMidRunBreaksTheSloAndIsNamed) {
+TEST_F(RdmaSuites, APeerThatDiesMidRunViolatesTheSloAndIsReported) {
   const std::uint64_t before = packets_received("rxe3");
   std::jthread breaker([&](const std::stop_token& stop) {
     while (!stop.stop_requested())
@@ -213,11 +213,11 @@ TEST_F(RdmaSuites, APeerThatDiesInMidRunBreaksTheSloAndIsNamed) {
   EXPECT_EQ(slo.worst, "gpu1:h1 -> gpu2:h3");
   EXPECT_NE(slo.reason.find("gpu1:h1: RETRY_EXC_ERR: the peer did not acknowledge"), std::string::npos)
       << slo.reason;
-  // The other way is not begun: that is no figure, and no fault of it.
+  // The other direction is not started: it has no figure, and is not at fault.
   EXPECT_EQ(benchmark(0).measurements.at(1).trouble, bench::Trouble::transport);
 }
 
-TEST_F(RdmaSuites, WhatIsInTheWayIsUnknownAndToldInWords) {
+TEST_F(RdmaSuites, AnObstacleGivesAnUnknownVerdictWithAReason) {
   set_mtu(RxeFabric::switch_netns(), endpoint(2).far_port, 1500);
   measure(R"(
   transport: rdma

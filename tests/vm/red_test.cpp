@@ -1,4 +1,4 @@
-// ECN by RED in classes of HTB, as the linux driver makes it, on a kernel that has RED and no ETS.
+// ECN by RED in HTB classes, as configured by the linux driver, on a kernel with RED and without ETS.
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kRdma = 26;   // a DSCP of class 3
 constexpr int kOthers = 0;  // a DSCP of class 0
-// The queue is empty for the first 64 KiB, which are the bucket of the class, and then grows with nearly each
-// packet: the port sends 50 bytes a millisecond.
+// The queue is empty for the first 64 KiB, the bucket of the class, and then grows with nearly each packet:
+// the port sends 50 bytes per millisecond.
 constexpr int kPackets = 120;
 const Entries kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
                        {"interface[rail0]/class[0]", Value::present()},
@@ -36,7 +36,7 @@ class Red : public EgressLab {
       for (const Incapable& cannot : seen.incapable) ASSERT_NE(cannot.row, one) << cannot.reason;
   }
 
-  // As another hand would: a red qdisc of any shape at class 3.
+  // Manually sets a red qdisc with any parameters at class 3.
   void replace_by_hand(std::uint32_t handle, const RedParameters& red) {
     ASSERT_TRUE(in_namespace("/run/netns/sender", [&] {
       auto socket = netlink::Socket::open(NETLINK_ROUTE);
@@ -53,7 +53,7 @@ class Red : public EgressLab {
     }));
   }
 
-  // Sends a burst and receives it all: in order, which packets came marked.
+  // Sends a burst and receives all of it; returns, in order, which packets are marked.
   std::vector<bool> burst(int dscp, int ecn) {
     send(dscp, ecn, kPackets);
     std::vector<bool> out;
@@ -66,7 +66,7 @@ std::ptrdiff_t count(const std::vector<bool>& marked) {
   return std::count(marked.begin(), marked.end(), true);
 }
 
-TEST_F(Red, ThresholdsComeChangeAndGoAndASecondApplyIsEmpty) {
+TEST_F(Red, AddsChangesAndRemovesThresholdsAndASecondApplyIsEmpty) {
   converge(kPort);
   const Tree bare = observed(*near_.driver).have;
   const Entries first = marker(100'000, 400'000, 100);
@@ -97,7 +97,7 @@ TEST_F(Red, EveryProbabilityReadsBack) {
   }
 }
 
-TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
+TEST_F(Red, AnIncompleteOrInvertedMarkerIsRefusedAndChangesNothing) {
   converge(kPort);
   const std::string before = observed(*near_.driver).have.to_string();
   Entries parts = marker(100'000, 400'000, 100);
@@ -115,11 +115,11 @@ TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
   EXPECT_EQ(observed(*near_.driver).have.to_string(), before);
 }
 
-TEST_F(Red, ARedMadeByAnotherHandIsDriftAndIsHealed) {
+TEST_F(Red, AForeignRedIsDriftAndIsRepaired) {
   const Entries wanted = both(kPort, marker(100'000, 400'000, 100));
   converge(wanted);
   RedParameters dropping = red_for({100'000, 400'000, 10});
-  dropping.flags = TC_RED_ECN;  // drops what can't be marked
+  dropping.flags = TC_RED_ECN;  // drops packets that cannot be marked
   RedParameters averaging = red_for({100'000, 400'000, 10});
   averaging.weight_log = 5;
   for (const RedParameters& one : {dropping, averaging}) {
@@ -132,7 +132,7 @@ TEST_F(Red, ARedMadeByAnotherHandIsDriftAndIsHealed) {
   EXPECT_EQ(converge(wanted), 0U);
 }
 
-TEST_F(Red, AQueueOfAnotherHandStaysWhereNoMarkerIsWanted) {
+TEST_F(Red, AForeignQueueStaysWhereNoMarkerIsDesired) {
   converge(kPort);
   replace_by_hand(0x00770000, red_for({100'000, 100'000, 10}));
   converge({{"interface[rail0]/class[0]/share", Value::integer(400)},
@@ -151,7 +151,7 @@ TEST_F(Red, AQueueOfAnotherHandStaysWhereNoMarkerIsWanted) {
   }));
 }
 
-TEST_F(Red, TheObservationSaysWhichMarkerIsInUse) {
+TEST_F(Red, TheObservationReportsTheMarkerInUse) {
   converge(both(kPort, marker(100'000, 400'000, 100)));
   EXPECT_EQ(observed(*near_.driver).notes, std::vector<std::string>{"ECN is marked by RED, class by class"});
 }
@@ -161,14 +161,14 @@ TEST_F(Red, NothingIsMarkedBelowTheLowerThreshold) {
   EXPECT_EQ(count(burst(kRdma, kEct0)), 0);
 }
 
-TEST_F(Red, EveryPacketIsMarkedFromTheUpperThresholdOn) {
+TEST_F(Red, EveryPacketIsMarkedAboveTheUpperThreshold) {
   constexpr std::int64_t kThreshold = 20'000;
   converge(both(kPort, marker(kThreshold, kThreshold, 1000)));
   const std::vector<bool> marked = burst(kRdma, kEct0);
   const auto first = std::find(marked.begin(), marked.end(), true);
-  // What the bucket lets through and what the threshold lets wait came before the first mark.
+  // The packets of the bucket and those below the threshold come before the first mark.
   EXPECT_GE((first - marked.begin()) * kFrame, kThreshold);
-  // From here on more waits than the threshold, even if the port sent for half a second meanwhile.
+  // From here on the queue is above the threshold, even if the port sent for half a second meanwhile.
   constexpr std::int64_t kSentMeanwhile = 25'000;
   constexpr auto kSurely = static_cast<std::size_t>((kBucket + kThreshold + kSentMeanwhile) / kFrame + 1);
   static_assert(kSurely < kPackets);
@@ -181,7 +181,7 @@ TEST_F(Red, OnlyTheClassWithThresholdsMarks) {
   EXPECT_GT(count(burst(kRdma, kEct0)), 0);
 }
 
-TEST_F(Red, BetweenTheThresholdsTheProbabilityRules) {
+TEST_F(Red, BetweenTheThresholdsTheProbabilityApplies) {
   // One percent at 512 MiB is one in a million at the 60 KB that wait here.
   converge(both(kPort, marker(0, 1 << 29, 10)));
   EXPECT_LE(count(burst(kRdma, kEct0)), 1);

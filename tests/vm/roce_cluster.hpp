@@ -1,4 +1,4 @@
-// Specs of two hosts with one RoCE port each under one leaf, as text.
+// The specs of two hosts with one RoCE port each under one leaf, as text.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], co
 ---
 )";
 
-// Lossless, without its end: further lines of the spec may follow, each indented by two.
+// A lossless profile without its end: further lines of the spec may follow, each indented by two.
 inline constexpr std::string_view kRoceProfile = R"(apiVersion: lockstep.dev/v1alpha1
 kind: RoceProfile
 metadata: {name: lossless}
@@ -58,7 +58,7 @@ spec:
   return text.append(kRoceLeaf).append(kRoceProfile).append(more);
 }
 
-// Where the text has these words, from 1 on.
+// The line of the text with these words, counted from 1.
 inline std::uint32_t line_of(std::string_view text, std::string_view words) {
   return 1 + static_cast<std::uint32_t>(std::ranges::count(text.substr(0, text.find(words)), '\n'));
 }

@@ -1,5 +1,5 @@
-// The UDP source ports of the RoCE packets that leave by a port, as AF_PACKET sees them (packet(7)): of the
-// calling thread's network namespace, IPv4 without options.
+// The UDP source ports of the RoCE packets that leave by a port, as seen by AF_PACKET (packet(7)): in the
+// network namespace of the calling thread, IPv4 without options.
 #pragma once
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ class RoceSourcePorts {
       : socket_(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_ALL))) {
     sockaddr_ll at{};
     at.sll_family = AF_PACKET;
-    at.sll_protocol = htons(ETH_P_ALL);  // only this sees what leaves
+    at.sll_protocol = htons(ETH_P_ALL);  // only this protocol receives outgoing packets
     at.sll_ifindex = static_cast<int>(::if_nametoindex(port.c_str()));
     EXPECT_EQ(::bind(socket_.number(), reinterpret_cast<const sockaddr*>(&at), sizeof(at)), 0);
     reader_ = std::jthread([this](const std::stop_token& stop) {
@@ -36,17 +36,17 @@ class RoceSourcePorts {
     });
   }
 
-  // Those of all packets so far: the reader ends where none is left.
+  // The source ports of all packets so far: the reader ends when no packet is left.
   std::set<unsigned> seen() {
     reader_ = {};
     return seen_;
   }
 
  private:
-  // False: there was none.
+  // Reads one packet. False if there was none.
   bool take() {
     pollfd wait{socket_.number(), POLLIN, 0};
-    constexpr int kPause = 50;  // ms, between two looks at the stop
+    constexpr int kPause = 50;  // ms, between two checks of the stop token
     if (::poll(&wait, 1, kPause) <= 0) return false;
     std::array<std::uint8_t, 24> packet{};
     sockaddr_ll from{};

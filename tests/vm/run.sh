@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# run.sh [-k METAPACKAGE] [-c CPUS] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM
-# [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an
-# emulated machine of one CPU (-c: of so many), with these kernel modules loaded, -b: and those that netdev/build.sh makes,
-# these programs of the host in PATH, these other files of the host (patterns: what is found by name while a program runs),
-# this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77: skipped, with a line of why; 1:
-# the machine gave no verdict, or a test was skipped, or none ran.
-# OUT keeps `console`, which is shown on failure, and the `console.first` of a machine that was begun once more.
+# run.sh [-k METAPACKAGE] [-c CPUS] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT
+# PROGRAM [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's
+# newer kernels) in an emulated machine with one CPU (-c: number of CPUs). -m: kernel modules to load; -b:
+# modules that netdev/build.sh builds; -t: programs of the host for PATH; -f: other files of the host
+# (patterns), such as those that a program finds by name at run time; -q: hardware, as QEMU arguments. The
+# machine has nothing else. Exit code: that of the program; 77: skipped, with one line of why; 1: the machine
+# gave no verdict, or a test was skipped, or none ran.
+# OUT keeps `console`, which is shown on failure, and `console.first` of a machine that was started a second
+# time.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 metapackage=linux-image-amd64 cpus=1 modules=() built=() tools=() files= hardware=()
@@ -29,7 +31,7 @@ shift 3
 for module in "${built[@]}"; do "$here/netdev/build.sh" "$kernel" "$module"; done
 release=$(cat "$kernel/version")
 
-# The machine's root is its initial RAM disk, uncompressed: unpacking is slow under emulation.
+# The root of the machine is its initial RAM disk, uncompressed: unpacking is slow under emulation.
 root=$out/root
 rm -rf "$out"
 mkdir -p "$root"/{dev,etc,proc,run/netns,shared,sys,tmp,var,usr/bin,usr/sbin,usr/lib64,"usr/lib/modules/$release"}
@@ -39,8 +41,8 @@ cp "$here/init" "$root/init"
 cp /bin/busybox "$root/usr/bin/"
 ln -s ../bin/busybox "$root/usr/sbin/modprobe"  # what the kernel starts when it lacks a module
 
-# 9p carries the verdict out. busybox's modprobe reads modules.dep, and follows neither soft dependencies nor
-# those on a crypto algorithm by name.
+# 9p transfers the verdict to the host. modprobe of busybox reads modules.dep, and follows neither soft
+# dependencies nor those on a crypto algorithm by name.
 modules=(virtio_pci 9pnet_virtio 9p "${modules[@]}")
 for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-depends "$module"; done |
   awk '$1 == "insmod" {print $2}' | sort -u | while read -r file; do
@@ -70,13 +72,15 @@ printf '%q ' "/usr/bin/$(basename "$program")" "$@" >"$root/command"
 (cd "$root" && find . -print0 | cpio --null -o -H newc --quiet) >"$out/initrd"
 rm -rf "$root"
 
-# Only what the guest writes is believed. QEMU's own exit code is 0 after a panic with panic=-1 and -no-reboot.
+# Only the verdict that the guest writes counts. The exit code of QEMU is 0 after a panic with panic=-1 and
+# -no-reboot.
 mkdir "$out/shared"
-# Emulation only (tcg): it must work where there is no /dev/kvm. PVH boots the ELF image; the self-tests of the kernel's
-# crypto cost 2 to 3 s. no_timer_check: where the host has much else to do, an emulated timer can be late for the kernel's
-# test of it, and a failed test is a panic (kernel-parameters.txt). The emulated counters of both CPUs are the host's one,
-# which the kernel can't know: with the HPET, its choice, each reading of the clock is a system call into the emulator, and
-# latencies have it in them. A kernel that gets no further for 60 s (twice the threshold) is stopped.
+# Emulation only (tcg), because it must work without /dev/kvm. PVH boots the ELF image; the self-tests of
+# kernel crypto take 2 to 3 s. no_timer_check: on a busy host an emulated timer can be too late for the timer
+# test of the kernel, and a failed test is a panic (kernel-parameters.txt). The time stamp counters of both
+# emulated CPUs are that of the host, which the kernel cannot know: with its own choice, the HPET, each
+# reading of the clock is a call into the emulator, which adds to latencies. A kernel that makes no progress
+# for 60 s (twice the threshold) is stopped.
 begun=$SECONDS
 boot() {
   timeout -k 5 $((SECONDS - begun < 370 ? 400 + begun - SECONDS : 30)) qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp "$cpus" -m 512 \
@@ -87,9 +91,10 @@ boot() {
     "${hardware[@]}" </dev/null || echo "qemu: exit code $?" >>"$out/console"
 }
 boot
-# Faults of the emulation of several CPUs, seen on loaded machines: an emulated CPU can meet a jump label that the other one
-# is patching, and the kernel then knows nothing of the breakpoint that stands there ("Oops: int3" at boot, before any
-# test); or both wait for each other for ever, in the middle of a test. Once more then.
+# Faults of the emulation of several CPUs on busy hosts: an emulated CPU can execute a jump label that the
+# other one is patching, and the kernel then does not recognize the breakpoint there ("Oops: int3" at boot,
+# before any test); or both wait for each other forever in the middle of a test. The machine is then started a
+# second time.
 fault=
 if [ ! -e "$out/shared/verdict" ] && [ "$cpus" -gt 1 ]; then
   if grep -q 'Oops: int3' "$out/console" && ! grep -q '^\[ RUN' "$out/console"; then fault='stopped at boot (int3)'; fi

@@ -51,8 +51,7 @@ Result<Done> set_parameter(const std::string& name, const std::string& value) {
   return Done{};
 }
 
-// Packets between two of this machine's own addresses are accepted, and each port answers ARP for itself
-// only.
+// Accepts packets between addresses of this machine; each port answers ARP for its own address only.
 Result<Done> set_parameters() {
   for (const auto& [name, value] : {std::pair("all/accept_local", "1"),
                                     {"all/rp_filter", "0"},
@@ -72,8 +71,7 @@ Request rule(std::uint16_t type, std::uint32_t preference, std::uint32_t table) 
   return out;
 }
 
-// The table of this machine's own addresses: after the rules by output interface, or first as it is by
-// default.
+// Moves the table of local addresses after the rules by output interface, or back to its default, first.
 Result<Done> move_local_table(std::uint32_t from, std::uint32_t to, const Call& call) {
   TRY_DONE(send(NETLINK_ROUTE, rule(RTM_NEWRULE, to, RT_TABLE_LOCAL), "rule for the local table", call));
   return send(NETLINK_ROUTE, rule(RTM_DELRULE, from, RT_TABLE_LOCAL), "first rule for the local table", call);
@@ -90,7 +88,7 @@ Result<Done> make_bridge(const Call& call) {
   return session.set_admin("br0", true);
 }
 
-// Both ends with `kQueues` queues; the far one is made in the switch.
+// Both ends have `kQueues` queues; the far end is created in the switch.
 Result<Done> make_cable(const RxeEndpoint& one, std::uint8_t number, int switch_netns, const Call& call) {
   const std::uint8_t address[] = {2, 0, 0, 0, 0, number};
   Request link(RTM_NEWLINK, kMake);
@@ -115,7 +113,7 @@ Result<Done> make_cable(const RxeEndpoint& one, std::uint8_t number, int switch_
   return send(NETLINK_ROUTE, std::move(link), "cable of " + one.port, call);
 }
 
-// Inside the switch.
+// Runs inside the switch.
 Result<Done> plug_in(const RxeEndpoint& one, const Call& call) {
   TRY(Session session, Session::open(call));
   TRY(const std::uint32_t bridge, session.index_of("br0"));
@@ -131,7 +129,7 @@ Result<Done> in_switch(const std::function<Result<Done>()>& body) {
   return *std::move(result);
 }
 
-// The way out by this port: a route with its address as source, and the rule that finds it.
+// Routes outgoing packets by this port: a route with its address as source, and the rule that looks it up.
 Result<Done> set_way_out(const RxeEndpoint& one, std::uint32_t number, std::uint32_t index,
                          const Call& call) {
   in_addr source{};
@@ -157,7 +155,7 @@ Result<Done> make_device(const RxeEndpoint& one, const Call& call) {
   Request link(rdma_type(RDMA_NLDEV_CMD_NEWLINK), NLM_F_ACK);
   link.put_text(RDMA_NLDEV_ATTR_DEV_NAME, one.device).put_text(RDMA_NLDEV_ATTR_LINK_TYPE, "rxe");
   link.put_text(RDMA_NLDEV_ATTR_NDEV_NAME, one.port);
-  // ENOENT of a kernel that has rxe: it lacks the crypto algorithm "crc32" (module crc32_generic).
+  // ENOENT from a kernel with rxe means that the crypto algorithm "crc32" (module crc32_generic) is missing.
   return send(NETLINK_RDMA, std::move(link), "rxe device " + one.device, call);
 }
 
@@ -173,8 +171,8 @@ Result<Done> make_endpoint(const RxeEndpoint& one, std::uint8_t number, int swit
   return make_device(one, call);
 }
 
-// Its port is ACTIVE and its table has the GID of its IPv4 address, which the kernel enters later (a work
-// queue: roce_gid_mgmt.c).
+// Whether its port is ACTIVE and its table has the GID of its IPv4 address, which the kernel adds later (a
+// work queue: roce_gid_mgmt.c).
 Result<bool> is_ready(const RxeEndpoint& one, const Call& call) {
   TRY(const auto all, rdma::read_devices_and_ports(call));
   bool active = false;
@@ -211,7 +209,7 @@ void take_down(const std::vector<RxeEndpoint>& endpoints, const Call& call) {
         gone.put_number(RDMA_NLDEV_ATTR_DEV_INDEX, device.index);
         (void)send(NETLINK_RDMA, std::move(gone), one.device, call);
       }
-  // A port takes its far end, its address and its routes with it.
+  // Removing a port removes its far end, its address and its routes.
   std::uint32_t number = 0;
   for (const RxeEndpoint& one : endpoints) {
     ++number;

@@ -1,5 +1,5 @@
-// The fabric that RDMA tests stand on: endpoints are there as promised, packets between them cross the
-// switch, and nothing stays behind.
+// The fabric of the RDMA tests: endpoints exist as promised, packets between them cross the switch, and
+// nothing is left behind.
 #include "tests/vm/rxe_lab.hpp"
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ sockaddr_in at(const std::string& address, std::uint16_t port) {
   return out;
 }
 
-// Frames that a port of the switch has passed on to its endpoint.
+// Frames that a port of the switch has forwarded to its endpoint.
 std::uint64_t sent_by_switch(const std::string& port) {
   std::uint64_t out = 0;
   EXPECT_TRUE(in_namespace(RxeFabric::switch_netns(), [&] {
@@ -58,7 +58,7 @@ TEST_F(RxeLab, EveryEndpointHasAnActivePortOnItsNetdev) {
   }
 }
 
-TEST_F(RxeLab, WhatLeavesByAPortCrossesTheSwitch) {
+TEST_F(RxeLab, PacketsFromAPortCrossTheSwitch) {
   const Descriptor to(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const Descriptor from(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const sockaddr_in there = at(endpoint(1).address, 9);
@@ -74,7 +74,7 @@ TEST_F(RxeLab, WhatLeavesByAPortCrossesTheSwitch) {
   EXPECT_GT(sent_by_switch(endpoint(1).far_port), before);
 }
 
-TEST(RxeFabric, NothingStaysBehind) {
+TEST(RxeFabric, LeavesNothingBehind) {
   const auto rules = [] {
     auto socket = netlink::Socket::open(NETLINK_ROUTE);
     EXPECT_TRUE(socket);

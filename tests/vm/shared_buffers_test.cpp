@@ -1,4 +1,4 @@
-// Shared buffers as a kernel tells them, of the device that netdev/nic_buffers.c makes.
+// Shared buffers as reported by a kernel, of the device that netdev/nic_buffers.c creates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ devlink::DeviceFacts switch_facts() {
   return found == all->end() ? devlink::DeviceFacts{} : *found;
 }
 
-TEST(SharedBuffers, ABufferItsPoolsAndWhatDrawsFromThemAreRead) {
+TEST(SharedBuffers, ReadsABufferItsPoolsAndTheirBindings) {
   const devlink::DeviceFacts facts = switch_facts();
   ASSERT_EQ(facts.buffers.size(), 1U);
   EXPECT_EQ(facts.buffers[0].size, 16 * kMebi);
@@ -42,7 +42,7 @@ TEST(SharedBuffers, ABufferItsPoolsAndWhatDrawsFromThemAreRead) {
   }
 }
 
-TEST(SharedBuffers, WhatAnotherHandSetsIsReadAgain) {
+TEST(SharedBuffers, ReadsManualChanges) {
   by_hand("devlink sb pool set platform/test_switch.0 sb 0 pool 1 size 2097152 thtype dynamic");
   by_hand("devlink sb tc bind set platform/test_switch.0/1 sb 0 tc 5 type ingress pool 1 th 4");
   const devlink::DeviceFacts facts = switch_facts();

@@ -101,7 +101,7 @@ Ran run_between(const RxeEndpoint& from, const RxeEndpoint& to, const json& work
   Ran out;
   out.client = json::parse(client.line(within(60)), nullptr, false);
   out.client_exit = client.exit_code(within(10));
-  // A client that stops before it connects leaves the server waiting.
+  // If the client stops before it connects, the server keeps waiting.
   if (out.client_exit == 0) out.server = json::parse(server.line(within(10)), nullptr, false);
   return out;
 }

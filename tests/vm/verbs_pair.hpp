@@ -1,5 +1,5 @@
-// Two ends of a verbs workload as processes of this program, which must hand `verbs-probe` to
-// verbs_probe_main(), and what they print.
+// Two ends of a verbs workload as processes of this program, and their output. The program must pass
+// `verbs-probe` to verbs_probe_main().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace lockstep {
 
 using nlohmann::json;
 
-// A process whose lines are read; it is ended with the object.
+// A process whose output lines are read; it is killed with the object.
 class Process {
  public:
   explicit Process(std::vector<std::string> words);
@@ -22,7 +22,7 @@ class Process {
   Process& operator=(Process&&) = delete;
   ~Process();
 
-  // The next line, or what is left; empty: it ended, or the deadline passed.
+  // The next line, or the rest; empty if the process ended or the deadline passed.
   std::string line(Time deadline);
   std::string all(Time deadline);
   void kill();
@@ -44,11 +44,11 @@ struct Ran {
 };
 
 Process start_probe(const json& order);
-// The server at `to`; its port is in `port`.
+// Starts the server at `to`; stores its port in `port`.
 Process start_server(const RxeEndpoint& from, const RxeEndpoint& to, std::uint16_t& port,
                      json more = json::object());
 json client_order(const RxeEndpoint& from, const RxeEndpoint& to, std::uint16_t port, const json& workload);
-// `more`: other keys of the client's order.
+// `more`: further keys of the order of the client.
 Ran run_between(const RxeEndpoint& from, const RxeEndpoint& to, const json& workload,
                 json more = json::object());
 

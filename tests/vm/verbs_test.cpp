@@ -1,4 +1,4 @@
-// Verbs workloads over Soft-RoCE: every operation with its bytes checked, and what is in the way, named.
+// Verbs workloads over Soft-RoCE: every operation with its bytes checked, and obstacles that are reported.
 #include <linux/capability.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -24,8 +24,8 @@ Call soon() { return Call{.deadline = within(10), .stop = {}}; }
 
 class Verbs : public RxeLab {
  protected:
-  // An emulated CPU that others keep busy pauses for longer than the usual 67 ms; rxe then repeats what was
-  // not lost, and at times refuses its own repetition. 0.54 s.
+  // On a busy machine an emulated CPU pauses for longer than the usual timeout of 67 ms; rxe then retransmits
+  // packets that were not lost, and sometimes refuses its own retransmission. 17 means 0.54 s.
   static constexpr int kPatient = 17;
   Ran run(json workload, const json& more = json::object()) {
     if (!workload.contains("timeout")) workload["timeout"] = kPatient;
@@ -38,13 +38,13 @@ class Verbs : public RxeLab {
   }
   static std::string error_of(const Ran& ran) { return ran.client.value("error", ""); }
 
-  // By the server's device.
+  // Packets that the device of the server received.
   std::uint64_t packets_received() const {
     std::uint64_t out = 0;
     std::ifstream("/sys/class/infiniband/" + endpoint(1).device + "/ports/1/hw_counters/rcvd_pkts") >> out;
     return out;
   }
-  // By RED at the client's port (tc_red_xstats).
+  // Packets marked by RED at the port of the client (tc_red_xstats).
   std::uint64_t marked_by_red() const {
     std::uint64_t out = 0;
     auto socket = netlink::Socket::open(NETLINK_ROUTE);
@@ -67,7 +67,7 @@ class Verbs : public RxeLab {
   }
 };
 
-TEST_F(Verbs, EveryOperationRunsAndItsBytesAreRight) {
+TEST_F(Verbs, EveryOperationRunsAndItsBytesAreCorrect) {
   for (const char* operation : {"write", "read", "send"}) {
     const Ran wide = run({{"operation", operation}, {"bytes", 16384}, {"iterations", 200}});
     expect_good(wide);
@@ -83,7 +83,7 @@ TEST_F(Verbs, EveryOperationRunsAndItsBytesAreRight) {
   }
 }
 
-TEST_F(Verbs, DatagramsGoThereAndBack) {
+TEST_F(Verbs, DatagramsTravelInBothDirections) {
   const Ran ran = run(
       {{"operation", "send"}, {"service", "UD"}, {"measure", "latency"}, {"bytes", 64}, {"iterations", 300}});
   expect_good(ran);
@@ -122,7 +122,8 @@ TEST_F(Verbs, RunsWithTheSameFlowHaveTheSameSourcePorts) {
   EXPECT_NE(ports(0), ports(0)) << "the device's choice goes by queue pair numbers, which are new";
 }
 
-// What a port's MTU may not shrink below (engine: quiet_check.hpp). The oracle is how many the run asks for.
+// The usage that a reduced MTU of a port waits for (engine: quiet_check.hpp). The oracle is the number of
+// queue pairs that the run requests.
 TEST_F(Verbs, QueuePairsUseTheirPortsMtuWhileTheyAreConnected) {
   LinuxUsage usage(LinuxTarget{});
   const auto open = [&]() -> std::uint64_t {
@@ -143,7 +144,7 @@ TEST_F(Verbs, QueuePairsUseTheirPortsMtuWhileTheyAreConnected) {
   EXPECT_EQ(open(), 0U);
 }
 
-// By the signal's name, of one end.
+// The change of a signal at one end, by name.
 std::uint64_t moved(const json& counters, const std::string& signal) {
   std::uint64_t out = 0;
   for (const json& one : counters)
@@ -151,7 +152,7 @@ std::uint64_t moved(const json& counters, const std::string& signal) {
   return out;
 }
 
-TEST_F(Verbs, MarksAreSeenAtTheQueueOfTrafficThatSaysEct) {
+TEST_F(Verbs, MarksAreCountedAtTheQueueForEctTraffic) {
   mark_behind_40mbps(endpoint(0).port);
   constexpr int kNotEct = 104;
   constexpr int kEct0 = 106;  // RFC 3168: DSCP 26 with ECT(0)
@@ -169,7 +170,7 @@ TEST_F(Verbs, MarksAreSeenAtTheQueueOfTrafficThatSaysEct) {
   }
 }
 
-TEST_F(Verbs, AByteThatIsWrongIsNamed) {
+TEST_F(Verbs, ReportsAWrongByte) {
   for (const char* operation : {"write", "read", "send"})
     for (const char* measure : {"bandwidth", "latency"}) {
       const Ran ran = run({{"operation", operation},
@@ -182,7 +183,7 @@ TEST_F(Verbs, AByteThatIsWrongIsNamed) {
     }
 }
 
-TEST_F(Verbs, LossIsStoodAndAPathThatLosesAllIsNamedInTime) {
+TEST_F(Verbs, ToleratesLossAndReportsAPathWithTotalLossInTime) {
   lose(endpoint(0).port, 0.02);
   const Ran some = run({{"operation", "write"}, {"bytes", 4096}, {"iterations", 500}});
   expect_good(some);
@@ -197,8 +198,8 @@ TEST_F(Verbs, LossIsStoodAndAPathThatLosesAllIsNamedInTime) {
   EXPECT_EQ(checked.client.value("trouble", ""), "transport") << checked.client.dump();
 }
 
-TEST_F(Verbs, TheDeadlineHoldsWhereRetriesWouldNot) {
-  expect_good(run({{"bytes", 4096}, {"iterations", 10}}));  // the neighbours are known from here on
+TEST_F(Verbs, TheDeadlineEndsLongRetries) {
+  expect_good(run({{"bytes", 4096}, {"iterations", 10}}));  // from here on the neighbours are resolved
   lose(endpoint(0).port, 1);
   // 4.096 us * 2^21 and six retries: a minute.
   const Ran ran = run({{"operation", "write"}, {"bytes", 4096}, {"timeout", 21}, {"stallMs", 60000}},
@@ -207,7 +208,7 @@ TEST_F(Verbs, TheDeadlineHoldsWhereRetriesWouldNot) {
   EXPECT_NE(error_of(ran).find("deadline"), std::string::npos) << ran.client.dump();
 }
 
-TEST_F(Verbs, APeerThatDiesIsNamed) {
+TEST_F(Verbs, ReportsAPeerThatDies) {
   for (const char* measure : {"bandwidth", "latency"}) {
     std::uint16_t port = 0;
     Process server = start_server(endpoint(0), endpoint(1), port);
@@ -225,7 +226,7 @@ TEST_F(Verbs, APeerThatDiesIsNamed) {
   }
 }
 
-TEST_F(Verbs, WhatIsInTheWayIsToldBeforeTraffic) {
+TEST_F(Verbs, ReportsObstaclesBeforeTraffic) {
   const auto why = [&](const json& workload, const json& more = json::object()) {
     const Ran ran = run(workload, more);
     EXPECT_EQ(ran.client.value("trouble", ""), "transport") << ran.client.dump();
@@ -246,14 +247,14 @@ TEST_F(Verbs, WhatIsInTheWayIsToldBeforeTraffic) {
   expect_good(run({{"iterations", 10}}));
 }
 
-TEST_F(Verbs, ANeighbourThatDoesNotAnswerIsNamed) {
-  lose(endpoint(0).port, 1);  // before anybody has asked for it
+TEST_F(Verbs, ReportsAnUnresponsiveNeighbour) {
+  lose(endpoint(0).port, 1);  // before the neighbour is resolved
   const Ran ran = run(json::object());
   EXPECT_EQ(error_of(ran).find("10.0.0.2 does not answer on h1 (neighbour "), 0U) << ran.client.dump();
 }
 
-TEST_F(Verbs, AMemlockLimitIsNamedBeforeTheKernelRefuses) {
-  // The bounding set is the thread's: what it starts lacks the capability though it is root.
+TEST_F(Verbs, ReportsAMemlockLimitBeforeTheKernelRefuses) {
+  // The bounding set belongs to the thread: processes that it starts lack the capability even as root.
   std::thread without([&] {
     ASSERT_EQ(prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK), 0);
     rlimit before{};

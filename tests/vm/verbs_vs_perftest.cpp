@@ -1,12 +1,12 @@
-// Our verbs workloads beside perftest's, on the same Soft-RoCE pair, in turns, so that what else the machine
-// does falls on both. Emulation is noisy (30 %), in slow runs on either side: each round's two runs give one
-// ratio, and what is judged is the 95 % confidence interval of their median, by order statistics. A row fails
-// only if the interval excludes the goal: bandwidth at least equal, median latency at most 1.05 times.
-// tests/perf/verbs_vs_perftest.sh runs it; README.md there.
+// Compares our verbs workloads with those of perftest on the same Soft-RoCE pair, alternating so that other
+// load affects both. Emulation is noisy (30 %), with slow runs on either side: the two runs of each round
+// give one ratio, and the verdict is based on the 95 % confidence interval of their median, by order
+// statistics. A row fails only if the interval excludes the goal: bandwidth at least equal, median latency at
+// most 1.05 times. tests/perf/verbs_vs_perftest.sh runs it; README.md there.
 //
-// perftest's own conversion of cycles to time is a regression over a few milliseconds, which other work on
-// the machine makes wrong by per cents, or "inf": latencies are asked for in cycles (-C), and the counter's
-// rate is taken over the whole run, by the clock that times ours.
+// perftest converts cycles to time by a regression over a few milliseconds, which other load makes wrong by
+// several per cent, or "inf". Latencies are therefore requested in cycles (-C), and the rate of the counter
+// is measured over the whole run, with the clock that times our runs.
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 struct Row {
   const char* name;
-  std::vector<std::string> perftest;  // the tool and what makes it do the same
+  std::vector<std::string> perftest;  // the tool and its arguments for the same workload
   const char* operation;
   const char* service;
   bool latency;
@@ -42,15 +42,15 @@ const Row kRows[] = {
     {"send_lat_8", {"ib_send_lat"}, "send", "RC", true, 8, 2000},
     {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 2000},
 };
-// Rounds are begun for so long: four rows in a machine that run.sh ends after 400 s.
+// Rounds are started for this long: four rows in a machine that run.sh stops after 400 s.
 constexpr int kRowSeconds = 45;
-constexpr int kRunSeconds = 10;          // one of them, on a machine that has no CPU for it
-constexpr std::size_t kRoundsLeast = 6;  // fewer have no interval of 95 %: 2 / 2^5
-constexpr int kTimeout = 17;             // of queue pairs, of both: verbs_test.cpp says why
+constexpr int kRunSeconds = 10;          // one run, on a busy machine
+constexpr std::size_t kRoundsLeast = 6;  // fewer give no interval of 95 %: 2 / 2^5
+constexpr int kTimeout = 17;             // of the queue pairs on both sides: see verbs_test.cpp
 
 class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> {
  protected:
-  // Bytes a second, or the median latency in seconds; 0: no figure.
+  // Bytes per second, or the median latency in seconds; 0: no figure.
   double ours() const {
     const Row& row = GetParam();
     const Ran ran = run_between(endpoint(0), endpoint(1),
@@ -73,7 +73,7 @@ class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> 
     const Row& row = GetParam();
     std::vector<std::string> words = row.perftest;
     const auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
-    // GID 1 is the address's, as RoCE v2 (rxe_lab.hpp); -F: do not mind the CPU's frequency.
+    // GID 1 is that of the address, as RoCE v2 (rxe_lab.hpp); -F: ignore the CPU frequency.
     if (row.latency) add({"-C"});
     add({"-x", "1", "-s", std::to_string(row.bytes), "-n", std::to_string(row.iterations), "-u",
          std::to_string(kTimeout), "-F", "-p", std::to_string(++port_), "-d"});
@@ -129,12 +129,13 @@ struct Median {
   double high = 0;
 };
 
-// The interval is that between the k-th least and the k-th greatest, k the greatest for which fewer than k of
-// the values lie below their median in at most 2.5 % of all cases: each does with a probability of 1/2.
+// The interval is between the k-th smallest and the k-th largest value, where k is the largest number for
+// which fewer than k values lie below the median in at most 2.5 % of all cases: each does with probability
+// 1/2.
 Median median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t count = values.size();
-  double exactly = std::pow(0.5, count);  // that so many lie below
+  double exactly = std::pow(0.5, count);  // the probability that exactly this many lie below
   double at_most = exactly;
   std::size_t below = 0;
   while (at_most <= 0.025) {
@@ -145,12 +146,12 @@ Median median_of(std::vector<double> values) {
   return {(values[count / 2] + values[(count - 1) / 2]) / 2, values[below - 1], values[count - below]};
 }
 
-TEST_P(BesidePerftest, IsAtLeastAsGood) {
+TEST_P(BesidePerftest, IsAtLeastAsGoodAsPerftest) {
   std::vector<double> mine;
   std::vector<double> theirs;
   const Time end = within(kRowSeconds);
   for (int round = 0; std::chrono::steady_clock::now() < end; ++round) {
-    // Each goes first in turn.
+    // The two sides take turns in going first.
     const double first = round % 2 == 0 ? ours() : perftests();
     const double second = round % 2 == 0 ? perftests() : ours();
     if (first <= 0 || second <= 0) continue;

@@ -59,7 +59,7 @@ Result<Done> check_ets(const ieee_ets& ets) {
 }
 
 Result<Done> check(const PortDcb& port) {
-  constexpr std::uint64_t kRateMax = std::uint64_t{1} << 40;  // a petabit a second: no port has it
+  constexpr std::uint64_t kRateMax = std::uint64_t{1} << 40;  // a petabit a second: above any port's rate
   if (port.buffer)
     for (const std::uint8_t buffer : port.buffer->prio2buffer)
       if (buffer >= DCBX_MAX_BUFFERS) return wrong("a priority in a buffer above 7");
@@ -139,7 +139,7 @@ Result<int> decode_refusal(Bytes payload) {
   TRY_DONE(top.sound("answer to a DCB set"));
   if (!byte) return wrong("an answer to a set that does not say whether it was done");
   if (of_mode) return *byte == 0 ? 0 : EINVAL;
-  return (256 - *byte) % 256;  // a negative errno, cut to eight bits
+  return (256 - *byte) % 256;  // a negative errno, truncated to eight bits
 }
 
 }  // namespace lockstep::dcb

@@ -1,9 +1,9 @@
-// Data Center Bridging (802.1Q: PFC, ETS, DCBX) as the kernel's dcbnl speaks of it: bytes in and out, no I/O.
+// Data Center Bridging (802.1Q: PFC, ETS, DCBX) as the kernel's dcbnl messages: bytes in and out, no I/O.
 //
-// Promises: a message is checked as all netlink is (netlink.hpp); a part that the port's driver lacks is left
-// empty. Refuses an attribute whose size is not that of the kernel's structure, and a table entry that can't
-// be (a priority above 7). Formats: linux/dcbnl.h, net/dcb/dcbnl.c. Quirk: a set that the port's driver
-// refuses is acknowledged with 0, and its errno hides in one byte of the reply that comes before the
+// Promises: a message is checked like all netlink (netlink.hpp); a part that the port's driver does not
+// support is left empty. Refuses an attribute whose size is not that of the kernel's structure, and an
+// impossible table entry (a priority above 7). Formats: linux/dcbnl.h, net/dcb/dcbnl.c. Quirk: a set that the
+// port's driver refuses is acknowledged with 0, and its errno is in one byte of the reply that precedes the
 // acknowledgement.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace lockstep::dcb {
 
-// linux/dcbnl.h of Linux 6.3, where these came: DCB_ATTR_DCB_APP_TRUST_TABLE, a nest of selectors, one byte
-// each under the attribute that their entries have in the app table, and the selector and attribute that came
+// Added to linux/dcbnl.h in Linux 6.3: DCB_ATTR_DCB_APP_TRUST_TABLE, a nest of selectors of one byte each,
+// under the same attribute as their entries in the app table, and the selector and attribute that were added
 // with it.
 inline constexpr std::uint16_t kAppTrustTable = 11;
 inline constexpr std::uint16_t kDcbApp = 2;        // DCB_ATTR_DCB_APP
@@ -36,12 +36,12 @@ struct PortDcb {
   // Selectors, the most trusted first. None: no trust table (Linux < 6.3, or a driver without one).
   std::optional<std::vector<std::uint8_t>> trust;
   std::optional<std::uint8_t> mode;  // DCB_CAP_DCBX_*
-  // What the DCBX peer announced, where the port's driver tells.
+  // What the DCBX peer announced, if the port's driver reports it.
   std::optional<ieee_ets> peer_ets;
   std::optional<ieee_pfc> peer_pfc;
 };
 
-// What DCB_CMD_IEEE_GET asks for, and the payload that answers.
+// The request of DCB_CMD_IEEE_GET, and the payload of its reply.
 netlink::Request get_request(std::string_view port);
 Result<PortDcb> decode_port(netlink::Bytes payload);
 
@@ -49,16 +49,16 @@ Result<PortDcb> decode_port(netlink::Bytes payload);
 template <class T>
 netlink::Request set_request(std::string_view port, std::uint16_t attribute, const T& value);
 netlink::Request set_mode_request(std::string_view port, std::uint8_t mode);
-// `command`: DCB_CMD_IEEE_SET adds the entries, DCB_CMD_IEEE_DEL takes them out. The kernel goes through them
-// in order and ends at the first that the port's driver refuses.
+// `command`: DCB_CMD_IEEE_SET adds the entries, DCB_CMD_IEEE_DEL removes them. The kernel processes them in
+// order and stops at the first that the port's driver refuses.
 netlink::Request app_request(std::string_view port, std::uint8_t command, std::span<const dcb_app> entries);
 netlink::Request trust_request(std::string_view port, std::span<const std::uint8_t> selectors);
 
-// The payload that answers a set: 0, or the errno of the port's driver, cut to eight bits (bnxt's ENOTSUPP,
-// 524, reads as ENOMEM). Of a mode the kernel says only that it was refused (EINVAL here).
+// The payload of a set's reply: 0, or the errno of the port's driver, cut to eight bits (bnxt's ENOTSUPP,
+// 524, reads as ENOMEM). For a mode the kernel reports only that it was refused (EINVAL here).
 Result<int> decode_refusal(netlink::Bytes payload);
 
-// The front of every request.
+// The beginning of every request.
 netlink::Request request(std::uint16_t type, std::uint8_t command, std::string_view port);
 
 template <class T>

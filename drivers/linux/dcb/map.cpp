@@ -13,7 +13,7 @@ namespace {
 using dcb::PortState;
 
 constexpr std::int64_t kSizeMax = UINT32_MAX;
-// dcb-dcbx(8), in the order in which it prints them.
+// dcb-dcbx(8), in its output order.
 constexpr std::array<std::pair<std::string_view, std::uint8_t>, 5> kModes{{
     {"host", DCB_CAP_DCBX_HOST},
     {"lld-managed", DCB_CAP_DCBX_LLD_MANAGED},
@@ -101,7 +101,8 @@ bool alone_in_its_buffer(const dcbnl_buffer& buffer, std::size_t priority) {
   return std::ranges::count(buffer.prio2buffer, buffer.prio2buffer[priority]) == 1;
 }
 
-// A buffer for one priority: the one that it has to itself, else an empty one, by preference of its number.
+// Finds a buffer for one priority: its current one if no other priority uses that, else an empty one,
+// preferably of the same number.
 Result<std::uint8_t> own_buffer(const dcbnl_buffer& buffer, std::size_t priority, Path entry) {
   const std::uint8_t at = buffer.prio2buffer[priority];
   if (at != 0 && alone_in_its_buffer(buffer, priority)) return at;
@@ -157,7 +158,7 @@ Result<Done> overlay_cable_length(const Change& change, PortState& state) {
 
 // "dcb pfc set dev rail0 delay 30"
 std::string cable_length_words(const Change& change) {
-  if (!change.want) return {};  // it has one
+  if (!change.want) return {};  // a port always has one
   return "dcb pfc set dev " + std::string(change.path.key(0)) + " delay " + change.want.to_string() +
          "  # metres for mlx5";
 }
@@ -167,7 +168,7 @@ std::string size_words(const Change& change) {
   const std::string buffer = change.want ? priority : "0";
   return "dcb buffer set dev " + std::string(change.path.key(0)) + " prio-buffer " + priority + ":" + buffer +
          " buffer-size " + priority + ":" + (change.want ? change.want.to_string() : "0") +
-         "  # or another buffer that is free";
+         "  # or use another free buffer number";
 }
 
 Value trust(Path, const PortState& state) {
@@ -215,7 +216,7 @@ constexpr MapRow kRows[] = {
 };
 static_assert(has_each_row_once(kRows));
 
-// No port carries these by dcbnl.
+// Rows that no port implements through dcbnl.
 struct NotCarried {
   RowId row;
   std::string_view why;
@@ -228,7 +229,7 @@ constexpr NotCarried kNotCarried[] = {
     {row("interface[*]/pfc-watchdog/restoration-time"), "dcbnl has no PFC watchdog"},
 };
 
-// Null: no port carries it.
+// Null: no port supports it.
 const MapRow* row_of(RowId id) {
   const MapRow* const one = find_row(kRows, id);
   return one == nullptr ? find_row(class_rows(), id) : one;

@@ -1,4 +1,4 @@
-// Traffic classes in the map: each row of one, by the class's number.
+// The map's rows for traffic classes, keyed by the class's number.
 #include <algorithm>
 
 #include "drivers/linux/bit_rate.hpp"
@@ -13,9 +13,9 @@ using dcb::PortState;
 
 constexpr std::size_t kDscps = 64;                        // RFC 2474: six bits
 constexpr std::int64_t kBitsOfRate = kBitsPerKilobit;     // dcbnl counts kbit/s
-constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // bit/s; a petabit a second: no port has it
+constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // bit/s; a petabit a second: above any port's rate
 
-// Empty: none is wanted.
+// Empty: none is desired.
 template <class T>
 Result<std::optional<T>> number_or_none(const Change& change, std::int64_t max, std::int64_t unit) {
   if (!change.want) return std::optional<T>();
@@ -31,7 +31,7 @@ std::optional<unsigned> class_number(Path entry) {
   return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
 }
 
-// A value of a traffic class that is there.
+// A value of an existing traffic class.
 template <Value (*read)(const dcb::PortClass&)>
 Value of_class(Path entry, const PortState& state) {
   const auto number = class_number(entry);
@@ -39,12 +39,12 @@ Value of_class(Path entry, const PortState& state) {
   return found == state.classes.end() ? Value{} : read(found->second);
 }
 
-// What is asked of a class that is not there makes it.
+// Setting a value of a class that does not exist creates it.
 template <Result<Done> (*write)(const Change&, unsigned, dcb::PortClasses&)>
 Result<Done> to_class(const Change& change, PortState& state) {
   const auto number = class_number(change.path);
   if (!number) return wrong(change, "a key from 0 to 7, a traffic class");
-  if (!change.want && !state.classes.contains(*number)) return Done{};  // gone with its class
+  if (!change.want && !state.classes.contains(*number)) return Done{};  // removed with its class
   state.classes.try_emplace(*number);
   return write(change, *number, state.classes);
 }
@@ -73,7 +73,7 @@ Value numbers(const dcb::PortClass& one) {
   return out.empty() ? Value{} : Value::set(std::move(out));
 }
 
-// What is asked of the class leaves its other class.
+// Members given to the class are removed from their previous class.
 template <Members members, std::size_t bound>
 Result<Done> overlay_members(const Change& change, unsigned number, dcb::PortClasses& classes) {
   std::set<std::uint8_t> wanted;
@@ -114,7 +114,7 @@ Result<Done> overlay_max_rate(const Change& change, unsigned number, dcb::PortCl
   return Done{};
 }
 
-// dcb(8) of iproute2 6.1 hands over bytes a second (tc's bps), which the kernel takes for kbit/s: measured.
+// iproute2 6.1's dcb(8) passes bytes a second (tc's bps), which the kernel interprets as kbit/s (measured).
 std::string max_rate_words(const Change& change) {
   const std::int64_t rate = change.want ? change.want.as_integer() / kBitsOfRate : 0;
   return "dcb maxrate set dev " + std::string(change.path.key(0)) + " tc-maxrate " +

@@ -1,5 +1,5 @@
-// One line of the map between entries and a port's DCB and pause, and the table of those of traffic classes
-// (map_classes.cpp); the port's other lines are in map.cpp.
+// One line of the map between entries and a port's DCB and pause, and the table of the lines for traffic
+// classes (map_classes.cpp); the port's other lines are in map.cpp.
 #pragma once
 
 #include <charconv>
@@ -25,7 +25,7 @@ inline Error wrong(const Change& change, std::string_view takes) {
   return Error{ErrorKind::invalid_spec, change.path.text() + " takes " + std::string(takes)};
 }
 
-// A number in a key or a list.
+// Parses a number in a key or a list.
 inline std::optional<std::size_t> below(std::size_t bound, std::string_view text) {
   std::size_t out = 0;
   const auto end = text.data() + text.size();

@@ -15,8 +15,8 @@ using dcb::PortState;
 
 using dcb::Answers;
 
-// lldpad's control socket, an abstract one (open-lldp, include/clif.h: LLDP_CLIF_SOCK); such names are
-// listed by network namespace, that of the calling thread.
+// lldpad's control socket, an abstract one (open-lldp, include/clif.h: LLDP_CLIF_SOCK); /proc lists abstract
+// names by network namespace, that of the calling thread.
 constexpr std::string_view kLldpad = "@/com/intel/lldpad";
 
 std::string why_lldpad(const std::filesystem::path& root) {
@@ -34,7 +34,8 @@ std::map<std::string, std::vector<std::size_t>> by_port(const ChangeSet& changes
   return out;
 }
 
-// A peer with which the port's firmware or an LLDP agent speaks DCBX: what it says may become the port's.
+// A note about a peer with which the port's firmware or an LLDP agent runs DCBX: the port may adopt what it
+// announces.
 std::string peer_note(const std::string& port, const PortState& state) {
   const auto& ets = state.dcb.peer_ets;
   const auto& pfc = state.dcb.peer_pfc;

@@ -1,9 +1,9 @@
 // DCB of the ports: lossless priorities (PFC), their buffers, traffic classes (ETS, DSCPs, maximal rates),
-// what is trusted, the DCBX mode, and global pause, over dcbnl and ethtool netlink.
+// trust, the DCBX mode, and global pause, over dcbnl and ethtool netlink.
 //
-// Promises: all changes of one port are made together (port_change.hpp); what a port lacks is said in the
-// kernel's words. Refuses to set what another decides: a port whose DCBX is not the host's (firmware, LLD),
-// and a namespace where lldpad runs.
+// Promises: all changes of one port are made together (port_change.hpp); what a port does not support is
+// reported in the kernel's words. Refuses to set what another agent controls: a port whose DCBX is not the
+// host's (firmware, LLD), and a namespace where lldpad runs.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-// `root`: where /proc is. `classes`: the ports' schedulers are their own, else software ones, whose classes
-// are carried elsewhere (queueing/scheduler.hpp).
+// `root`: where /proc is. `classes`: the ports have schedulers of their own; else they have software ones,
+// whose classes are implemented elsewhere (queueing/scheduler.hpp).
 std::unique_ptr<LinuxPart> make_dcb_part(std::filesystem::path root, bool classes);
 
 }  // namespace lockstep

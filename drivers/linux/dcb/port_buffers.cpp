@@ -16,7 +16,7 @@ bool is_free(const dcbnl_buffer& buffer, std::size_t number) {
 Result<BufferHalves> halves_of(const dcbnl_buffer& have, const dcbnl_buffer& want, std::uint8_t losing) {
   BufferHalves out{want, want};
   const auto loses = [losing](std::size_t priority) { return (losing >> priority & 1U) != 0; };
-  // What is wanted in a buffer that is still needed goes to one that is free in both.
+  // If a desired buffer's number is still in use, a number that is free in both sets is used instead.
   for (std::size_t priority = 0; priority < kPriorities; ++priority) {
     const std::uint8_t still = have.prio2buffer[priority];
     const std::uint8_t taken = want.prio2buffer[priority];

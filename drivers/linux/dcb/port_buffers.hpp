@@ -1,7 +1,7 @@
-// The buffers of one port on their way from one set to another. No I/O.
+// The intermediate buffers of one port between its actual and its desired set. No I/O.
 //
 // Promises: in between, priorities that are losing PFC have the buffers that they had, none smaller, and all
-// others have those that are wanted. Refuses what the port has not enough buffers for at once.
+// others have the desired ones. Refuses if the port does not have enough buffers for both at once.
 #pragma once
 
 #include "drivers/linux/dcb/dcbnl.hpp"
@@ -11,10 +11,10 @@ namespace lockstep::dcb {
 
 struct BufferHalves {
   dcbnl_buffer between{};
-  dcbnl_buffer after{};  // as wanted, maybe with other numbers of buffers
+  dcbnl_buffer after{};  // as desired, possibly with different buffer numbers
 };
 
-// `losing`: the bits of the priorities.
+// `losing`: a bit mask of priorities.
 Result<BufferHalves> halves_of(const dcbnl_buffer& have, const dcbnl_buffer& want, std::uint8_t losing);
 
 }  // namespace lockstep::dcb

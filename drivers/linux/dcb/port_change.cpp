@@ -17,7 +17,7 @@ bool same(const ieee_maxrate& a, const ieee_maxrate& b) {
   return std::ranges::equal(a.tc_maxrate, b.tc_maxrate);
 }
 
-// All of a port's classes, which one plan makes together.
+// All objects of a port's classes, which one plan changes together.
 const Objects kOfClasses = {Object::ets, Object::rates, Object::entries, Object::trust};
 
 bool is_of(const Change& change, const Objects& objects) {
@@ -62,7 +62,7 @@ void PortChange::lay(const std::string& lldpad) {
   settle_classes();
 }
 
-// Its switch takes no sizes, and no ETS by dcbnl once a qdisc is there.
+// Whether the switch accepts no sizes now, and would accept no ETS by dcbnl once the qdisc exists.
 bool PortChange::needs_root() const {
   return have_.headroom == Headroom::by_traffic_control && !have_.has_root_ets && have_.dcb.ets &&
          std::ranges::any_of(which_, [&](std::size_t at) {
@@ -70,7 +70,7 @@ bool PortChange::needs_root() const {
          });
 }
 
-// PFC goes off first. It is put back where the switch is sure to be as it was.
+// PFC is turned off first. It is restored if the switch is known to be unchanged.
 Result<Done> PortChange::make_root(std::uint8_t had) {
   pfc_ = had;
   delay_ = have_.dcb.pfc->delay;
@@ -108,7 +108,7 @@ std::optional<Error> PortChange::overlay(const Change& change, const std::string
   return std::nullopt;
 }
 
-// The classes are right together or stay as they are.
+// The classes are valid as a whole or stay as they are.
 void PortChange::settle_classes() {
   std::vector<Path> named;
   bool wrong = false;
@@ -167,7 +167,7 @@ void PortChange::make() {
   is_off ? set({Object::buffers}, [&] { return set_buffers(buffers->after); }) : skip({Object::buffers});
 }
 
-// What there is before some priorities lose PFC.
+// Sets the intermediate buffers before some priorities lose PFC.
 bool PortChange::make_buffers(std::uint8_t losing, std::optional<BufferHalves>& out) {
   if (!want_.dcb.buffer) return true;
   buffer_ = *have_.dcb.buffer;
@@ -177,9 +177,9 @@ bool PortChange::make_buffers(std::uint8_t losing, std::optional<BufferHalves>& 
   });
 }
 
-// A port cuts a size to its cells, and tells nobody how large those are: what comes out too small is asked
-// for with more, up to what counts as wanted. mlx5 holds a new map against the old sizes: there they are
-// first.
+// A port rounds a size down to its cells, whose size it does not report: a buffer that comes out too small is
+// requested again with more, up to what still counts as the desired size. mlx5 checks a new map against the
+// old sizes: there the sizes are set first.
 Result<Done> PortChange::set_buffers(const dcbnl_buffer& wanted) {
   dcbnl_buffer asked = wanted;
   if (have_.headroom == Headroom::by_cable && !std::ranges::equal(asked.prio2buffer, buffer_.prio2buffer)) {
@@ -208,12 +208,12 @@ Result<Done> PortChange::set_ets(const ieee_ets& ets) {
   return ports_.set_root_ets(port_, root, call_);
 }
 
-// Ahead of any change of PFC.
+// Set before any change of PFC.
 bool PortChange::make_cable() {
   return set_as_host({Object::cable}, [&] { return set_pfc(pfc_, want_.dcb.pfc->delay); });
 }
 
-// What was refused of headroom in this apply, too.
+// Includes headroom that was refused in this apply.
 void PortChange::note_headroom() {
   for (const std::size_t at : which_)
     if (answers_[at] && answers_[at]->kind != ErrorKind::unsupported && changes_[at].want &&
@@ -285,7 +285,7 @@ bool PortChange::make_pfc(std::uint8_t priorities) {
   });
 }
 
-// mlx5 turns PFC on before it looks at the buffers, and leaves it on where it refuses them.
+// mlx5 turns PFC on before it checks the buffers, and leaves it on if it refuses them.
 Result<Done> PortChange::set_pfc(std::uint8_t priorities, std::uint16_t delay) {
   ieee_pfc pfc = *have_.dcb.pfc;
   pfc.pfc_en = priorities;
@@ -302,11 +302,11 @@ Result<Done> PortChange::set_pfc(std::uint8_t priorities, std::uint16_t delay) {
   pfc.pfc_en = pfc_;
   pfc.delay = delay_;
   if (const Result<Done> back = ports_.set_pfc(port_, pfc, call_); !back)
-    done.error().what += "; it is on all the same, and can't be taken back: " + back.error().text();
+    done.error().what += "; it is on all the same, and can't be rolled back: " + back.error().text();
   return done;
 }
 
-// True: all of them are as wanted.
+// True: all entries are as desired.
 bool PortChange::make_entries() {
   const bool sets_trust = have_.dcb.trust && want_.trust != have_.trust;
   const auto set_trust = [&] {
@@ -330,7 +330,7 @@ bool PortChange::make_entries() {
   return !(sets_trust && trusts_dscp) || set_trust();
 }
 
-// As of now: the mode may have been set in this apply.
+// Checks the current mode, which may have been set in this apply.
 Result<Done> PortChange::is_hosts() {
   std::optional<std::uint8_t> mode = have_.dcb.mode;
   if (want_.dcb.mode != mode) {
@@ -357,7 +357,7 @@ bool PortChange::set(const Objects& objects, const Attempt& attempt) {
   const Result<Done> result = lost_ ? Result<Done>(*lost_) : attempt();
   if (result) return true;
   fail(objects, wrap(port_.name, result.error()));
-  // After a lost answer the socket may hold strays: nothing more is tried on it.
+  // After a lost reply the socket may contain stray messages: nothing more is attempted on it.
   if (result.error().kind == ErrorKind::unknown_outcome)
     lost_ = Error{ErrorKind::transient, "not attempted: an earlier change's outcome is unknown"};
   return false;
@@ -387,7 +387,7 @@ void PortChange::read_back() {
     const Value is = dcb_map::value_of(change.path, have_);
     if (answers_[at] || is == change.want) continue;
     if (change.want && satisfies(change.path.row(), change.want, is)) continue;
-    if (!change.want && is == Value::boolean(false)) continue;  // a class that is there is strict or not
+    if (!change.want && is == Value::boolean(false)) continue;  // an existing class is strict or not
     answers_[at] = Error{ErrorKind::refused, change.path.text() + ": the port took " +
                                                  change.want.to_string() + " and has " + is.to_string()};
   }

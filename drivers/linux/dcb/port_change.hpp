@@ -1,25 +1,26 @@
 // The changes of one port in one apply, made together, object by object.
 //
-// Promises: the order is the one that a port can take the objects in: the DCBX mode, buffers, ETS, maximal
-// rates, PFC, the app table; of pause and PFC what goes off before what comes on; a longer cable after the
-// buffers, a shorter one before them. At each moment, and whatever is refused, PFC is on for no priority
-// whose buffer is too small for it, and a DSCP that comes to a priority with PFC, or leaves one, is in it
-// only while PFC is on: so what a priority that loses PFC has goes last, after its DSCPs, PFC first and then
-// its buffer, and until then it is beside what comes. PFC does not come on either where headroom was refused
-// in an earlier apply and is not there now, and is taken back where a port has it on in spite of its refusal.
+// Promises: the order is one that a port can accept: the DCBX mode, buffers, ETS, maximal rates, PFC, the app
+// table; between pause and PFC, what is turned off before what is turned on; a longer cable after the
+// buffers, a shorter one before them. At every moment, and whatever is refused, PFC is on for no priority
+// whose buffer is too small for it, and a DSCP that moves to or from a priority with PFC is in it only while
+// PFC is on. So a priority that loses PFC is taken down last, after its DSCPs: first PFC, then its buffer;
+// until then it coexists with the new configuration. PFC is not turned on either if headroom was refused in
+// an earlier apply and is still missing, and is turned off again if a port turned it on despite refusing it.
 // ETS is one set: priorities move to their classes and shares change at once, and no set has shares that
-// don't sum to 100 %. A DSCP is given its priority when that has its class, rate, buffer and PFC, and keeps
-// the old one if any of those is refused. Entries are added to the app table before others go: for a moment a
-// DSCP that moves has both. Trust in DSCP comes after the entries, and goes before them. Each object is set
-// once, PFC and buffers twice where some priorities get PFC and others lose it, and each DSCP entry that
-// goes; but for buffers, which are asked for again while the port cuts them below what is wanted. All is read
-// back; what the kernel acknowledged and the port did otherwise is an error that names both values. Refuses
-// to set what another decides: on a port whose DCBX is not the host's (firmware, LLD).
+// don't sum to 100 %. A DSCP gets its new priority once that has its class, rate, buffer and PFC, and keeps
+// the old one if any of those is refused. Entries are added to the app table before others are removed: for a
+// moment a DSCP that moves has both. Trust in DSCP is turned on after the entries and off before them. Each
+// object is set once, with three exceptions: PFC and buffers are set twice if some priorities gain PFC and
+// others lose it; each removed DSCP entry is a request of its own; and buffers are requested again while the
+// port cuts them below what is desired. Everything is read back; a value that the kernel acknowledged and the
+// port did not adopt is an error that names both values. Refuses to set what another agent controls: on a
+// port whose DCBX is not the host's (firmware, LLD).
 //
-// A switch that takes buffer sizes only while a qdisc is offloaded as the port's root
-// (Headroom::by_traffic_control) has its ETS by one, of ours: it is made first, and stays. What the
-// priorities had for headroom is gone with it, so that PFC is off from before until their buffers are there.
-// PFC is refused there for a priority without a buffer of its own.
+// A switch that accepts buffer sizes only while a qdisc is offloaded as the port's root
+// (Headroom::by_traffic_control) gets its ETS through such a qdisc, which is created first and stays.
+// Creating it discards the priorities' previous headroom, so PFC is off from before that until their buffers
+// are set. PFC is refused there for a priority without a buffer of its own.
 #pragma once
 
 #include <map>
@@ -38,7 +39,7 @@ namespace lockstep::dcb {
 using Answers = std::vector<std::optional<Error>>;
 using dcb_map::Object;
 using Objects = std::set<Object>;
-// What a port refused of the headroom that was wanted, until it has that: kept from one apply to the next.
+// Desired headroom that a port refused, until it has it; kept from one apply to the next.
 using RefusedHeadroom = std::map<Path, Value>;
 
 // Rows that a DCBX agent sets from what its peer announces.
@@ -46,7 +47,7 @@ bool is_negotiated(RowId row);
 
 class PortChange {
  public:
-  // `which` of the changes are this port's; their answers are those of `answers`.
+  // `which`: indices of this port's changes; their outcomes go to the same indices of `answers`.
   PortChange(PortObjects& ports, const Link& port, const ChangeSet& changes, std::vector<std::size_t> which,
              Answers& answers, RefusedHeadroom& refused, const Call& call)
       : ports_(ports),
@@ -57,7 +58,7 @@ class PortChange {
         refused_(refused),
         call_(call) {}
 
-  // `lldpad`: why negotiated rows are not to be set here; empty: they may be.
+  // `lldpad`: why negotiated rows must not be set here; empty: they may be.
   void run(const std::string& lldpad);
 
  private:
@@ -83,15 +84,15 @@ class PortChange {
   bool make_pause();
   bool make_entries();
   Result<Done> is_hosts();
-  // With what would be right beside a refusal.
+  // Adds a hint to a refusal.
   Result<Done> hinted(Result<Done> result) const;
-  // One attempt, whose failure answers all changes of these objects of the port. True: done.
+  // One attempt; its failure is the outcome of all changes of these objects of the port. True: it succeeded.
   template <class Attempt>
   bool set(const Objects& objects, const Attempt& attempt);
-  // Of a kind that is negotiated.
+  // The same for objects that are negotiated.
   template <class Attempt>
   bool set_as_host(const Objects& objects, const Attempt& attempt);
-  // False.
+  // Always false.
   bool skip(const Objects& objects);
   void fail(const Objects& objects, const Error& why);
   void fail_all(const Error& why);
@@ -107,12 +108,12 @@ class PortChange {
   const Call& call_;
   PortState have_;
   PortState want_;
-  // As they are by now.
+  // The current values on the port.
   dcbnl_buffer buffer_{};
   std::uint8_t pfc_ = 0;
   std::uint16_t delay_ = 0;
-  Objects of_pfc_ = {Object::pfc};  // whose changes answer for it
-  Result<Done> host_ = Done{};      // else: DCBX is another's
+  Objects of_pfc_ = {Object::pfc};  // objects whose changes report PFC's outcome
+  Result<Done> host_ = Done{};      // else: DCBX is controlled by another agent
   std::optional<Error> lost_;
 };
 

@@ -14,8 +14,8 @@ bool has_shares(const PortClasses& classes) {
   return std::ranges::any_of(classes, [](const auto& one) { return one.second.share.has_value(); });
 }
 
-// A class that has neither a share nor strict priority. mlx5 begins with the vendor's algorithm, and takes a
-// share of 0 beside others that sum to 100 % (en_dcbnl.c).
+// For a class that has neither a share nor strict priority. mlx5 starts with the vendor's algorithm, and
+// accepts a share of 0 beside others that sum to 100 % (en_dcbnl.c).
 std::uint8_t plain_algorithm(std::uint8_t now, bool others_share) {
   if (now == IEEE_8021QAZ_TSA_CB_SHAPER || now == IEEE_8021QAZ_TSA_VENDOR) return now;
   return others_share ? IEEE_8021QAZ_TSA_ETS : IEEE_8021QAZ_TSA_VENDOR;
@@ -66,7 +66,7 @@ void place_priorities(PortClasses& classes) {
 Result<Done> check(const PortClasses& classes, const ieee_ets& have) {
   const auto wrong = [](std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; };
   if (classes.empty()) return wrong("a port has one traffic class at least");
-  // 0: a driver that does not tell.
+  // 0: the driver does not report it.
   if (have.ets_cap != 0 && classes.rbegin()->first >= have.ets_cap)
     return wrong("the port has " + std::to_string(have.ets_cap) + " traffic classes, from 0");
   unsigned sum = 0;
@@ -90,7 +90,7 @@ ieee_ets ets_for(const PortClasses& classes, const ieee_ets& have) {
     std::uint8_t algorithm = have.tc_tsa[number];
     std::uint8_t share = 0;
     if (found == classes.end()) {
-      // A share that nobody uses would be missing in the sum of the others.
+      // An unused class's share would be missing from the sum of the others.
       if (algorithm == IEEE_8021QAZ_TSA_ETS) algorithm = IEEE_8021QAZ_TSA_STRICT;
     } else if (found->second.strict) {
       algorithm = IEEE_8021QAZ_TSA_STRICT;

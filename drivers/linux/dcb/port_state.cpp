@@ -94,7 +94,7 @@ Result<Done> Ports::set(Request request, std::string_view what, const Call& call
     return Error{ErrorKind::unknown_outcome, std::string(what) + ": acknowledged without a reply"};
   if (*refusal == 0 || *refusal == harmless) return Done{};
   Error error = netlink::to_error(Answer{*refusal, {}}, what);
-  // Its rule, no state that passes: mlx5's EBUSY means that global pause is on.
+  // A permanent refusal, not a transient state: mlx5's EBUSY means that global pause is on.
   if (error.kind == ErrorKind::transient) error.kind = ErrorKind::refused;
   return error;
 }
@@ -130,8 +130,8 @@ Result<Done> Ports::add_entries(const Link& port, std::span<const dcb_app> entri
   return set(app_request(port.name, DCB_CMD_IEEE_SET, entries), "dcbnl app table set", call);
 }
 
-// One by one: the kernel ends at the first that is not there, and mlx5 itself takes out what a new priority
-// of a DSCP replaces (en_dcbnl.c).
+// One by one: the kernel stops at the first that does not exist, and mlx5 itself removes the entry that a
+// DSCP's new priority replaces (en_dcbnl.c).
 Result<Done> Ports::remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) {
   for (const dcb_app& one : entries) {
     Result<Done> removed = set(app_request(port.name, DCB_CMD_IEEE_DEL, std::span(&one, 1)),

@@ -1,8 +1,8 @@
 // One port's DCB and global pause: read from the kernel, and set object by object.
 //
-// Promises: a set is one request; what the port's driver refuses is an error even where the kernel
-// acknowledges it (dcbnl.hpp). Whether a set did what was asked for is for the caller to read. Refuses
-// nothing of its own; a lost answer to a set is unknown_outcome. Used in the thread that entered the
+// Promises: a set is one request; what the port's driver refuses is an error even if the kernel
+// acknowledges it (dcbnl.hpp). The caller reads back whether a set took effect. Refuses nothing of
+// its own; a lost reply to a set is unknown_outcome. Used in the thread that entered the
 // namespace.
 #pragma once
 
@@ -20,38 +20,39 @@
 namespace lockstep::dcb {
 
 struct PortState {
-  PortDcb dcb;  // with the root qdisc's ETS, where that counts
+  PortDcb dcb;  // with the root qdisc's ETS, if that applies
   Headroom headroom = Headroom::by_size;
-  bool has_root_ets = false;  // that its switch took over; told of Headroom::by_traffic_control only
+  bool has_root_ets = false;  // offloaded to its switch; read for Headroom::by_traffic_control only
   PortClasses classes;        // none: the port has no ETS
   std::optional<std::vector<std::uint8_t>> trust;  // selectors; none: the port has no classes to trust for
   std::optional<bool> pause;                       // none: the port has none
-  // Why there is nothing of these, in the kernel's words ("veth: dcbnl IEEE get: Operation not supported").
+  // Why these are missing, in the kernel's words ("veth: dcbnl IEEE get: Operation not supported").
   std::string no_dcb;
   std::string no_pause;
 };
 
-// Read and set: the kernel's, or a test's.
+// Reads and sets: of the kernel, or of a test.
 class PortObjects {
  public:
   virtual ~PortObjects() = default;
 
-  // What is read of all ports in one dump, for the reads that follow: global pause, and qdiscs where a port
-  // needs them.
+  // Reads, for the reads that follow, what comes in one dump for all ports: global pause, and qdiscs if a
+  // port needs them.
   virtual Result<Done> read_dumps(const Call& call) = 0;
-  // As of now, pause and qdiscs as of read_dumps(). A port that is gone meanwhile has neither.
+  // Current values, except pause and qdiscs, which are as of read_dumps(). A port removed since then has
+  // neither.
   virtual Result<PortState> read(const Link& port, const Call& call) = 0;
-  // Why a port has no pause: the kernel is asked.
+  // Asks the kernel why a port has no pause.
   virtual Result<std::string> why_no_pause(const Link& port, const Call& call) = 0;
 
   virtual Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) = 0;
   virtual Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call) = 0;
-  // As the port's root qdisc, in place of any other; and none any more.
+  // Sets ETS as the port's root qdisc, replacing any other, and removes it.
   virtual Result<Done> set_root_ets(const Link& port, const EtsParameters& ets, const Call& call) = 0;
   virtual Result<Done> remove_root(const Link& port, const Call& call) = 0;
   virtual Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) = 0;
   virtual Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) = 0;
-  // One that is not there any more is as wanted.
+  // An entry that no longer exists counts as removed.
   virtual Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries,
                                       const Call& call) = 0;
   virtual Result<Done> set_trust(const Link& port, std::span<const std::uint8_t> selectors,
@@ -92,7 +93,7 @@ class Ports final : public PortObjects {
   netlink::Socket socket_;
   Result<Ethtool> ethtool_;  // an error where the kernel has no ethtool netlink (< 5.6)
   std::map<std::uint32_t, bool> pauses_;
-  std::optional<std::vector<Qdisc>> qdiscs_;  // none: not asked since read_dumps()
+  std::optional<std::vector<Qdisc>> qdiscs_;  // none: not read since read_dumps()
 };
 
 }  // namespace lockstep::dcb

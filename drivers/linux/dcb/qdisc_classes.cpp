@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kClasses = IEEE_8021QAZ_MAX_TCS;
 constexpr std::uint8_t kAllPercent = 100;
-// The least that Linux 6.1.192 makes of a quantum; of classes without a share.
+// The minimum to which Linux 6.1.192 raises a quantum; used for classes without a share.
 constexpr std::uint32_t kLeastQuantum = 256;
-// Of a percent: so much that the least ones of all classes are less than half of it.
+// Quantum per percent: large enough that the minimum quanta of all classes are less than half of it.
 constexpr std::uint32_t kQuantumOfPercent = 8192;
 static_assert(2 * kClasses * kLeastQuantum < kQuantumOfPercent);
 
@@ -26,7 +26,7 @@ bool has_share(const ieee_ets& ets, std::size_t tc) {
 }  // namespace
 
 Result<EtsParameters> root_ets_for(const ieee_ets& ets) {
-  std::size_t lowest = kClasses - 1;  // of those that are used; there are no bands below it
+  std::size_t lowest = kClasses - 1;  // lowest used class; there are no bands below it
   std::size_t lowest_strict = kClasses;
   for (std::size_t tc = kClasses; tc-- > 0;) {
     if (!is_used(ets, tc)) continue;
@@ -41,13 +41,13 @@ Result<EtsParameters> root_ets_for(const ieee_ets& ets) {
                                            "highest numbers"};
   EtsParameters out;
   out.strict = static_cast<std::uint8_t>(kClasses - lowest_strict);
-  std::uint32_t* last = nullptr;  // of a share
+  std::uint32_t* last = nullptr;  // of a class with a share
   out.quanta.reserve(kClasses);
   for (std::size_t tc = lowest_strict; tc-- > lowest;) {
     out.quanta.push_back(has_share(ets, tc) ? ets.tc_tx_bw[tc] * kQuantumOfPercent : kLeastQuantum);
     if (has_share(ets, tc)) last = &out.quanta.back();
   }
-  // The sum is 100 % exactly, so that none of the sums before it is rounded down to a percent less.
+  // The sum is exactly 100 %, so that no partial sum is rounded down by a percent.
   if (last != nullptr)
     *last -= std::accumulate(out.quanta.begin(), out.quanta.end(), std::uint32_t{0}) -
              kAllPercent * kQuantumOfPercent;

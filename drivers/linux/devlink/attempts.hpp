@@ -1,6 +1,6 @@
-// Things that are each tried, whatever became of the others.
+// Collects the outcomes of actions that are each attempted regardless of the others.
 //
-// Promises: outcome() is the first error, in its words and then those of the others, each said once.
+// Promises: outcome() is the first error, with its message followed by those of the others, each once.
 #pragma once
 
 #include <optional>

@@ -61,7 +61,7 @@ Result<Eswitch> Client::eswitch(const Handle& device, const Call& call) {
   }));
   const std::string what = "devlink dev eswitch show " + device.text();
   if (answer.code != 0) {
-    // A device that has none says so in several ways (EOPNOTSUPP, EPERM of a virtual function's).
+    // Devices without an eswitch report that in several ways (EOPNOTSUPP; EPERM for a virtual function).
     Error error = to_error(answer, what);
     if (error.kind == ErrorKind::transient) return error;
     out.why_none = std::move(error.what);

@@ -1,8 +1,8 @@
-// A devlink socket in the calling thread's network namespace, and what a namespace's devices are.
+// A devlink socket in the calling thread's network namespace, with reads and changes of its devices.
 //
-// Promises: reads are dumps of one kind each, only of the kinds asked for; each change is acknowledged by the
-// kernel before the function returns, and reading it back is the caller's. Refuses a kernel without devlink:
-// unsupported; what the kernel refuses, with its own words.
+// Promises: reads are dumps of one kind each, only of the kinds requested; each change is acknowledged by the
+// kernel before the function returns, and the caller reads it back. Refuses a kernel without devlink
+// (unsupported), and what the kernel refuses, with the kernel's message.
 #pragma once
 
 #include "drivers/linux/devlink/messages.hpp"
@@ -31,10 +31,10 @@ class Client {
   Result<std::vector<Binding>> bindings(const Call& call);
   Result<Eswitch> eswitch(const Handle& device, const Call& call);
 
-  // A text that is no value of the parameter's type is invalid_spec.
+  // A text that is not a value of the parameter's type is invalid_spec.
   Result<Done> set_parameter(const Parameter& parameter, std::uint8_t cmode, std::string_view text,
                              const Call& call);
-  // Makes the device's ports anew, with what driverinit has.
+  // Recreates the device's ports, applying driverinit values.
   Result<Done> reload(const Handle& device, const Call& call);
   Result<Done> set_eswitch(const Handle& device, std::uint16_t mode, const Call& call);
   Result<Done> set_rate(const Handle& device, std::uint32_t port, std::uint64_t bytes_per_second,

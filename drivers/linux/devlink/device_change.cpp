@@ -16,7 +16,7 @@ using devlink::Parameter;
 using devlink::Port;
 using devlink::Rate;
 
-// Choices: udev gives a new port its name within milliseconds; a NIC's firmware comes up in seconds.
+// Arbitrary: udev names a new port within milliseconds; a NIC's firmware starts in seconds.
 constexpr std::chrono::seconds kBack{20};
 constexpr std::chrono::milliseconds kPoll{20};
 
@@ -42,7 +42,7 @@ Result<std::vector<Parameter>> DeviceChange::parameters() {
 Result<std::map<std::uint16_t, std::uint64_t>> DeviceChange::rates() {
   std::map<std::uint16_t, std::uint64_t> out;
   const auto all = client_.rates(call_);
-  if (!all && all.error().kind == ErrorKind::unsupported) return out;  // the kernel has none (before 5.14)
+  if (!all && all.error().kind == ErrorKind::unsupported) return out;  // no rates before 5.14
   if (!all) return all.error();
   TRY(const auto known, ports());
   for (const Rate& rate : *all) {
@@ -124,7 +124,7 @@ Value DeviceChange::value_in(const std::vector<Parameter>& all, const Change& ch
                                                    : Value::text(found->values.at(cmode_of(*found)));
 }
 
-// The mode that it was set in.
+// Returns the mode in which it was set.
 Result<std::uint8_t> DeviceChange::set_parameter(const Change& change, const std::vector<Parameter>& all) {
   const std::string_view name = change.path.key(1);
   Devices devices;
@@ -139,7 +139,7 @@ Result<std::uint8_t> DeviceChange::set_parameter(const Change& change, const std
   return cmode;
 }
 
-// `pending`: those of `changes` that take effect by it.
+// `pending`: indices of the changes that take effect at the reload.
 void DeviceChange::reload(std::span<const Change> changes, const std::vector<std::size_t>& pending,
                           const std::vector<Parameter>& before, Answers& out) {
   const auto fail = [&](const Error& why) {
@@ -167,7 +167,8 @@ Answers DeviceChange::set_parameters(std::span<const Change> changes) {
   Answers out(changes.size());
   std::vector<std::size_t> pending;
   for (std::size_t at = 0; at < changes.size(); ++at) {
-    // Another port of the device had it set. A device without ports had a reload fail halfway and needs one.
+    // Already set through another port of the device. If a device has no ports, a reload failed halfway and
+    // it needs another one.
     const Value have = value_in(*before, changes[at]);
     if (!known->empty() && have != Value{} && have == changes[at].want) continue;
     auto cmode = set_parameter(changes[at], *before);

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// A choice: a NIC that errs more often than this is to be looked at by a person.
+// Arbitrary: a NIC with more frequent errors requires manual action.
 constexpr int kTries = 2;
 constexpr std::chrono::seconds kWithin{600};
 
@@ -34,7 +34,8 @@ std::optional<Remedy::Offer> HealthRemedy::offer(const Change& effect) const {
 
 Result<Done> HealthRemedy::cure(const ChangeSet& effects, const Call& call) {
   for (const Change& effect : effects) {
-    if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    if (!offer(effect))
+      return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
     Result<Done> out = Done{};
     TRY_DONE(in_namespace(netns_path_, [&] { out = recover(effect, call); }));
     TRY_DONE(out);

@@ -1,7 +1,8 @@
-// HealthRemedy: has a NIC's health reporters that are in error recover (devlink health recover).
+// HealthRemedy: makes a NIC's health reporters that are in error recover (devlink health recover).
 //
-// Promises: only reporters in error are asked, each once; what recovers is the driver's matter, and may reset
-// the port. Refuses every other effect, and says what the kernel says where a reporter does not recover.
+// Promises: only reporters in error are asked, once each; what is recovered is up to the driver, and may
+// reset the port. Refuses every other effect, and returns the kernel's message if a reporter does not
+// recover.
 #pragma once
 
 #include <string>

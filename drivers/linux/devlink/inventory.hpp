@@ -1,9 +1,9 @@
-// What each devlink device of a namespace tells, as facts to print: versions, ports, parameters, health
-// reporters, rates, shared buffers, and how many virtual functions there are.
+// What each devlink device of a namespace reports, as facts to print: versions, ports, parameters, health
+// reporters, rates, shared buffers, and the number of virtual functions.
 //
-// Promises: changes nothing; what a device does not tell is empty. Where the kernel has no devlink there are
-// no devices. Refuses, with its error, a kind that can't be read: half of an inventory would be taken for
-// all of it.
+// Promises: changes nothing; what a device does not report is empty. If the kernel has no devlink there
+// are no devices. Fails if any kind can't be read, as a partial inventory would be mistaken for a complete
+// one.
 #pragma once
 
 #include "drivers/linux/devlink/client.hpp"
@@ -26,7 +26,7 @@ struct DeviceFacts {
   std::vector<Binding> bindings;
 };
 
-// In the calling thread's namespace, by device.
+// In the calling thread's namespace, sorted by device.
 Result<std::vector<DeviceFacts>> read_inventory(const HostFiles& files, const Call& call);
 
 }  // namespace lockstep::devlink

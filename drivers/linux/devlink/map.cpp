@@ -19,7 +19,7 @@ using devlink::Port;
 using devlink::Rate;
 using devlink::Reporter;
 
-// Old drivers do not tell a flavour; they have no ports but physical ones.
+// Old drivers do not report a flavour; they have only physical ports.
 bool is_own(const Port& port) {
   return !port.flavour || *port.flavour == DEVLINK_PORT_FLAVOUR_PHYSICAL ||
          *port.flavour == DEVLINK_PORT_FLAVOUR_VIRTUAL;
@@ -121,7 +121,7 @@ std::vector<Entry> setting_entries(const std::string& name, const Devices& devic
   return out;
 }
 
-// What devlink lacks of it, why_no_setting() says by name.
+// why_no_setting() reports, by name, which settings devlink lacks.
 std::string nothing_lacking(const Devices&, const Port&) { return {}; }
 
 Change as_parameter(const Change& change, const DevlinkSetting& setting) {
@@ -162,7 +162,7 @@ std::string rate_words(const Change& change, const std::string& device, const Pa
          " tx_max " + (change.want == Value{} ? "0" : change.want.to_string() + "bit");
 }
 
-// Each change by itself.
+// Makes each change separately.
 template <Result<Done> (DeviceChange::*set)(const Change&)>
 Answers each(DeviceChange& device, std::span<const Change> changes) {
   Answers out;
@@ -173,7 +173,7 @@ Answers each(DeviceChange& device, std::span<const Change> changes) {
   return out;
 }
 
-// All of them with one reload.
+// Sets all of them with one reload.
 Answers set_parameters(DeviceChange& device, std::span<const Change> changes) {
   return device.set_parameters(changes);
 }
@@ -200,7 +200,7 @@ struct MapRow {
   Answers (*write)(DeviceChange&, std::span<const Change>) = nullptr;
   std::string (*native)(const Change&, const std::string& device, const Parameter*) = nullptr;
 };
-// In the order in which they are fetched: what a rate lacks is the eswitch's to say.
+// In fetch order: whether rates are supported depends on the eswitch.
 constexpr MapRow kRows[] = {
     {kEswitch, fetch_eswitches, eswitch_entries, no_eswitch, each<&DeviceChange::set_eswitch>, eswitch_words},
     {kHealth, fetch_reporters, health_entries, no_reporters},
@@ -257,7 +257,7 @@ std::string lacking(RowId row, const Devices& devices, const Port& port) {
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name) {
   const Parameter* const found = find(devices.parameters, device, name);
   if (found != nullptr)
-    return found->values.empty() ? std::string(name) + " is not told, or of a type (" +
+    return found->values.empty() ? std::string(name) + " is not reported, or of a type (" +
                                        std::to_string(found->type) + ") that is not known here"
                                  : "";
   std::vector<std::string_view> names;
@@ -274,12 +274,10 @@ std::string why_no_parameter(const Devices& devices, const devlink::Handle& devi
 
 std::string why_no_setting(const Devices& devices, const devlink::Handle& device, std::string_view name) {
   const DevlinkSetting* const setting = find_devlink_setting(name);
-  if (setting == nullptr)
-    return "the kernel has no parameter for " + std::string(name) +
-           ", and the firmware is not asked here: mlxconfig " + "or the vendor's tool has it";
+  if (setting == nullptr) return "the kernel has no parameter for " + std::string(name);
   if (permanent_value(devices, device, *setting) != nullptr) return {};
   return device.text() + " has no parameter " + std::string(setting->parameter) + " for " +
-         std::string(name) + " (mlx5 has it from Linux 6.18 on): mlxconfig has it";
+         std::string(name) + " (mlx5 has it from Linux 6.18 on)";
 }
 
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices, const Port& at) {
@@ -300,7 +298,7 @@ const Parameter* find(const std::vector<Parameter>& all, const devlink::Handle& 
   return found == all.end() ? nullptr : &*found;
 }
 
-// They are in this order in linux/devlink.h.
+// Ordered as in linux/devlink.h.
 std::uint8_t cmode_of(const Parameter& parameter) { return parameter.values.begin()->first; }
 
 std::vector<Reporter> in_error(const std::vector<Reporter>& all, const Port& port) {

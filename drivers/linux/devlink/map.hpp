@@ -1,14 +1,13 @@
-// The map between entries and a port's devlink device: the only place of this part that names rows.
+// The map between entries and a port's devlink device: the only file of this part that names rows.
 //
-// A device's settings are told at each port that it has of its own, physical or virtual; a port that stands
-// for a virtual function has none. Of a parameter's values the one is told that holds soonest: runtime, else
-// driverinit, else permanent. A virtual function without a bound has no max-rate. Settings of the firmware
-// are those that devlink has as parameters (specs/platforms/devlink_settings.hpp): their permanent values.
-// The others are not read: mlxconfig asks the firmware itself, and no program is run here for what a spec
-// names.
+// A device's settings are reported at each of its own ports, physical or virtual; a port that represents a
+// virtual function has none. Of a parameter's values, the one that takes effect soonest is reported: runtime,
+// else driverinit, else permanent. An unlimited virtual function has no max-rate. Firmware settings are those
+// that devlink has as parameters (specs/platforms/devlink_settings.hpp), by their permanent values; the
+// others are read by NVIDIA's tool (stored_settings.hpp), and setting them requires manual action.
 //
-// Promises: pure but for write(). Refuses to write what is only read; why a port can't carry a row is said in
-// words.
+// Promises: pure except for write(). Refuses to write read-only rows; gives the reason if a port does not
+// support a row.
 #pragma once
 
 #include <functional>
@@ -37,11 +36,11 @@ inline constexpr RowId kVirtualFunctions = row("interface[*]/virtual-functions")
 class DeviceChange;
 using Answers = std::vector<std::optional<Error>>;
 
-// Those that devlink carries; how many virtual functions there are is sysfs's.
+// Rows implemented by devlink; the number of virtual functions is read from sysfs.
 std::vector<RowId> devlink_rows();
 std::vector<RowId> written_devlink_rows();
 
-// What a namespace's devlink devices are, as far as it was read.
+// What was read of a namespace's devlink devices.
 struct Devices {
   std::vector<devlink::Port> ports;
   std::vector<devlink::Parameter> parameters;
@@ -51,33 +50,33 @@ struct Devices {
 };
 Result<Done> read_row(RowId row, devlink::Client& client, Devices& devices, const Call& call);
 
-// Those of devlink_rows() that `read` fails for; `out`: why, of those that a machine lacks for good (rates: a
-// kernel before Linux 5.14).
+// The devlink_rows() that `read` fails for; `out`: the reason, for those that a machine will never support
+// (rates: a kernel before Linux 5.14).
 std::set<RowId> unreadable(const std::function<Result<Done>(RowId)>& read, std::vector<Incapable>& out);
 
-// Null: the port has no device of its own; why_no_device() says why.
+// Null: the port has no device of its own; why_no_device() returns the reason.
 const devlink::Port* port_of(const Devices& devices, const Link& link);
 std::string why_no_device(const Devices& devices, const Link& link);
-// Why the port's device can't carry the row; of parameters, that it has none at all. Empty: it can.
+// Why the port's device does not support the row; for parameters, that it has none at all. Empty: it does.
 std::string lacking(RowId row, const Devices& devices, const devlink::Port& port);
-// Empty: the device has it.
+// Empty: the device has the parameter.
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name);
-// So of a setting of the firmware, by the vendor's name.
+// The same for a firmware setting, by the vendor's name.
 std::string why_no_setting(const Devices& devices, const devlink::Handle& device, std::string_view name);
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices,
                            const devlink::Port& at);
 
-// Changes of one row and port, of devlink_rows(), one answer each.
+// Changes of one row of devlink_rows() and one port; one outcome each.
 Answers write(DeviceChange& device, std::span<const Change> changes);
 
 const devlink::Parameter* find(const std::vector<devlink::Parameter>& all, const devlink::Handle& device,
                                std::string_view name);
-// The mode that a change of it is made in.
+// The mode in which the parameter is changed.
 std::uint8_t cmode_of(const devlink::Parameter& parameter);
-// Of a device and of one of its ports.
+// The reporters in error of a port's device and of the port itself.
 std::vector<devlink::Reporter> in_error(const std::vector<devlink::Reporter>& all, const devlink::Port& port);
 
-// In words of devlink(8) and of the shell. `device`: null where it is not known.
+// As commands of devlink(8) and the shell. `device`: null if unknown.
 std::string native(const Change& change, const devlink::Handle* device, const devlink::Parameter* parameter);
 
 }  // namespace lockstep::devlink_map

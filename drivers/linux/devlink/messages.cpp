@@ -26,7 +26,7 @@ constexpr std::string_view kFlavours[] = {"physical", "cpu",     "dsa",    "pcip
                                           "pcivf",    "virtual", "unused", "pcisf"};
 constexpr std::string_view kEswitchModes[] = {"legacy", "switchdev"};
 
-// From here on it can't be told in bits: a Value has 60 of them, with the sign (specs/model/value.hpp).
+// Rates from here on don't fit a Value in bit/s: it has 60 bits, including the sign (specs/model/value.hpp).
 constexpr std::uint64_t kRateEnd = 1ULL << 56;
 
 std::string word(std::span<const std::string_view> words, std::uint16_t number) {
@@ -38,7 +38,7 @@ Error incomplete(std::string_view what) {
                "devlink: a " + std::string(what) + " without its device, number or name"};
 }
 
-// A message's attributes and the device that it is of.
+// A message's attributes and its device.
 struct Opened {
   Table table;
   Handle device;
@@ -50,7 +50,7 @@ Result<Opened> open(Bytes payload, std::string_view what) {
   return Opened{table, std::move(device)};
 }
 
-// None: the value is not there, which of a flag is "false"; or of a type that is not known.
+// None: the value is absent, which for a flag means "false"; or its type is unknown.
 std::optional<std::string> value_text(Table& value, std::uint8_t type) {
   constexpr auto kData = DEVLINK_ATTR_PARAM_VALUE_DATA;
   const auto number = [](auto read) {
@@ -82,7 +82,7 @@ template <class T>
 Result<Done> put_number_in(Request& request, const Parameter& parameter, std::string_view text) {
   T number{};
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  // Written otherwise ("064") it would never compare equal.
+  // Any other notation ("064") would never compare equal.
   if (code != std::errc() || end != text.data() + text.size() || std::to_string(number) != text)
     return Error{ErrorKind::invalid_spec,
                  "devlink parameter " + parameter.name + " takes a decimal number up to " +

@@ -1,9 +1,9 @@
 // devlink's messages over generic netlink: bytes in and out, no I/O.
 //
-// Promises: a message is checked as all netlink is (netlink.hpp); what the device does not tell is left
-// empty. A nullopt is a message of no interest. Refuses what lacks its device, its number or its name.
-// Formats: linux/devlink.h, Documentation/networking/devlink; what each message holds: net/core/devlink.c of
-// Linux 6.1. A decoder takes a message's payload with its generic header.
+// Promises: a message is checked like all netlink (netlink.hpp); what the device does not report is left
+// empty. A nullopt is a message of no interest. Refuses messages without their device, number or name.
+// Formats: linux/devlink.h, Documentation/networking/devlink; the content of each message: net/core/devlink.c
+// of Linux 6.1. A decoder takes a message's payload with its generic header.
 #pragma once
 
 #include <compare>
@@ -29,9 +29,9 @@ struct Port {
   Handle device;
   std::uint32_t index = 0;
   std::uint32_t netdev = 0;              // interface index; 0: none, or in another network namespace
-  std::string netdev_name;               // of the same
+  std::string netdev_name;               // of the same interface
   std::optional<std::uint16_t> flavour;  // DEVLINK_PORT_FLAVOUR_*
-  // Of a port that stands for a virtual function in switchdev mode, on this machine (not on the host that a
+  // Of a port that represents a virtual function in switchdev mode, on this machine (not on the host that a
   // NIC with processors of its own is plugged into).
   std::optional<std::uint16_t> virtual_function;
 };
@@ -71,14 +71,14 @@ struct Reporter {
   std::uint64_t recoveries = 0;
 };
 
-// Of a port (a leaf), or of a node, a group of them.
+// Of a port, or of a node, which is a group of ports.
 struct Rate {
   Handle device;
   std::optional<std::uint32_t> port;
   std::string node;
   std::string parent;
-  std::uint64_t share = 0;  // bytes/s that it is sure of
-  std::uint64_t max = 0;    // bytes/s; 0: no bound
+  std::uint64_t share = 0;  // bytes/s guaranteed
+  std::uint64_t max = 0;    // bytes/s; 0: unlimited
 };
 
 struct SharedBuffer {
@@ -94,9 +94,9 @@ struct Pool {
   std::uint16_t index = 0;
   bool egress = false;
   std::uint32_t size = 0;  // bytes
-  bool dynamic = false;    // its threshold: a share of what is free, by alpha; else bytes
+  bool dynamic = false;    // its thresholds are shares of the free space, as alpha; else bytes
 };
-// What a port's traffic class draws from.
+// The pool that a port's traffic class draws from.
 struct Binding {
   Handle device;
   std::uint32_t port = 0;
@@ -116,19 +116,19 @@ Result<std::optional<Rate>> decode_rate(netlink::Bytes payload);
 Result<std::optional<SharedBuffer>> decode_buffer(netlink::Bytes payload);
 Result<std::optional<Pool>> decode_pool(netlink::Bytes payload);
 Result<std::optional<Binding>> decode_binding(netlink::Bytes payload);
-// DEVLINK_ESWITCH_MODE_*; none: the device does not say.
+// DEVLINK_ESWITCH_MODE_*; none: the device does not report it.
 Result<std::optional<std::uint16_t>> decode_eswitch(netlink::Bytes payload);
 
-// The words of devlink(8): "runtime", "physical", "legacy"; a number that has no word is itself.
+// devlink(8)'s names: "runtime", "physical", "legacy"; a number without a name is printed as it is.
 std::string cmode_words(std::uint8_t cmode);
 std::string flavour_words(std::uint16_t flavour);
 std::string eswitch_words(std::uint16_t mode);
 std::optional<std::uint16_t> eswitch_of(std::string_view words);
 
-// Requests: a dump of everything of one kind (DEVLINK_CMD_PORT_GET ...), and what is asked of one device.
+// Requests: a dump of everything of one kind (DEVLINK_CMD_PORT_GET ...), and requests about one device.
 netlink::Request dump_request(std::uint16_t family, std::uint8_t command);
 netlink::Request device_request(std::uint16_t family, std::uint8_t command, const Handle& device);
-// Refuses (invalid_spec) a text that is no value of the parameter's type.
+// Refuses (invalid_spec) a text that is not a value of the parameter's type.
 Result<netlink::Request> parameter_request(std::uint16_t family, const Parameter& parameter,
                                            std::uint8_t cmode, std::string_view text);
 netlink::Request eswitch_request(std::uint16_t family, const Handle& device, std::uint16_t mode);

@@ -5,12 +5,14 @@
 
 #include "drivers/linux/devlink/device_change.hpp"
 #include "drivers/linux/devlink/health_remedy.hpp"
+#include "drivers/linux/devlink/stored_settings.hpp"
 
 namespace lockstep {
 namespace {
 
 using devlink::Client;
 using devlink::Handle;
+using devlink::StoredSettings;
 using devlink::VirtualFunctions;
 using devlink_map::Answers;
 using devlink_map::DeviceChange;
@@ -18,6 +20,22 @@ using devlink_map::Devices;
 using devlink_map::kParameter;
 using devlink_map::kSetting;
 using devlink_map::kVirtualFunctions;
+
+// Stored firmware settings of the ports' NICs; each NIC is queried at most once per call, when needed.
+class Firmware {
+ public:
+  Firmware(const HostFiles& files, const Call& call) : files_(files), call_(call) {}
+  const Result<StoredSettings>& of(const Link& port) {
+    const auto known = asked_.find(port.parent_device);
+    if (known != asked_.end()) return known->second;
+    return asked_.emplace(port.parent_device, devlink::stored_settings(files_, port, call_)).first->second;
+  }
+
+ private:
+  const HostFiles& files_;
+  const Call& call_;
+  std::map<std::string, Result<StoredSettings>> asked_;
+};
 
 class DevlinkPart final : public LinuxPart {
  public:
@@ -42,7 +60,7 @@ class DevlinkPart final : public LinuxPart {
   std::string native(const Change& change) const override;
 
  private:
-  // What is known of the ports from the last reading; native() may come from another thread.
+  // What the last reading found about the ports; native() may be called from another thread.
   struct Known {
     std::map<std::string, Handle, std::less<>> devices;  // by port
     std::vector<devlink::Parameter> parameters;
@@ -52,7 +70,7 @@ class DevlinkPart final : public LinuxPart {
   std::optional<VirtualFunctions> functions_of(const Link& link) const;
   std::string why_no_functions(const Devices& devices, const Link& link) const;
   void incapable_of(const Link& link, const Devices& devices, const std::vector<Path>& named,
-                    std::vector<Incapable>& out) const;
+                    Firmware& firmware, std::vector<Incapable>& out) const;
   void read_devlink(const Scope& scope, const std::vector<Link>& links, Devices& devices, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call);
   Result<Handle> device_of(std::string_view port, const std::vector<Link>& links, Client& client,
@@ -75,7 +93,7 @@ Result<std::vector<Link>> read_links_anew(const Call& call) {
   return read_links(socket, call);
 }
 
-// Empty where the kernel has no devlink.
+// Empty if the kernel has no devlink.
 Result<Devices> read_ports(const Call& call) {
   Devices out;
   auto client = Client::open(call);
@@ -99,7 +117,7 @@ std::optional<Handle> DevlinkPart::remembered(std::string_view port) const {
   return found == known_.devices.end() ? std::optional<Handle>() : found->second;
 }
 
-// None: its device has no such thing.
+// None: its device does not support virtual functions.
 std::optional<VirtualFunctions> DevlinkPart::functions_of(const Link& link) const {
   if (link.parent_device.empty()) return std::nullopt;
   VirtualFunctions out(files_, link.parent_bus, link.parent_device);
@@ -114,25 +132,57 @@ std::string DevlinkPart::why_no_functions(const Devices& devices, const Link& li
   return functions_of(link) ? "" : "its device has no virtual functions (SR-IOV)";
 }
 
+// Why a firmware setting can't be set here; nothing: devlink has it.
+std::optional<Incapable> why_by_hand(const Link& link, const Devices& devices, std::string_view name,
+                                     Firmware& firmware) {
+  const devlink::Port* const port = devlink_map::port_of(devices, link);
+  std::string why = port == nullptr ? devlink_map::why_no_device(devices, link)
+                                    : devlink_map::why_no_setting(devices, port->device, name);
+  if (why.empty()) return std::nullopt;
+  const Result<StoredSettings>& stored = firmware.of(link);
+  const bool is_there = stored && stored->contains(name);
+  if (is_there)
+    why += ": it is set manually, and in force from the next reset or boot on";
+  else
+    why += stored ? ", and its firmware has no such setting" : "; " + stored.error().what;
+  return Incapable{kSetting, {link.name, std::string(name)}, std::move(why), is_there};
+}
+
+// Reads the desired firmware settings that devlink does not have.
+void read_stored(const Scope& scope, const std::vector<Link>& links, const Devices& devices,
+                 Firmware& firmware, TreeBuilder& tree, std::vector<Unread>& unread) {
+  for (const Path& one : scope.named) {
+    if (one.row() != kSetting || one.key_count() < 2) continue;
+    const auto link = std::ranges::find(links, one.key(0), &Link::name);
+    if (link == links.end() || !why_by_hand(*link, devices, one.key(1), firmware)) continue;
+    const Result<StoredSettings>& stored = firmware.of(*link);
+    if (!stored && stored.error().kind != ErrorKind::unsupported)
+      unread.push_back({kSetting, {link->name, std::string(one.key(1))}, stored.error()});
+    if (!stored) continue;
+    const auto value = stored->find(one.key(1));
+    if (value != stored->end()) tree.add(one, Value::text(value->second));
+  }
+}
+
 void DevlinkPart::incapable_of(const Link& link, const Devices& devices, const std::vector<Path>& named,
-                               std::vector<Incapable>& out) const {
+                               Firmware& firmware, std::vector<Incapable>& out) const {
   if (std::string why = why_no_functions(devices, link); !why.empty())
     out.push_back({kVirtualFunctions, {link.name}, std::move(why)});
   const devlink::Port* const port = devlink_map::port_of(devices, link);
   for (const RowId row : devlink_map::devlink_rows()) {
+    if (row == kSetting) continue;  // by name, below
     std::string why = port == nullptr ? devlink_map::why_no_device(devices, link)
                                       : devlink_map::lacking(row, devices, *port);
     if (!why.empty()) out.push_back({row, {link.name}, std::move(why)});
   }
-  if (port == nullptr) return;
-  const bool has_parameters = devlink_map::lacking(kParameter, devices, *port).empty();
+  const bool has_parameters = port != nullptr && devlink_map::lacking(kParameter, devices, *port).empty();
   for (const Path& one : named) {
     if (one.key_count() < 2 || one.key(0) != link.name) continue;
-    std::string why;
-    if (one.row() == kSetting) why = devlink_map::why_no_setting(devices, port->device, one.key(1));
-    if (one.row() == kParameter && has_parameters)
-      why = devlink_map::why_no_parameter(devices, port->device, one.key(1));
-    if (!why.empty()) out.push_back({one.row(), {link.name, std::string(one.key(1))}, std::move(why)});
+    if (one.row() == kSetting)
+      if (auto why = why_by_hand(link, devices, one.key(1), firmware)) out.push_back(*std::move(why));
+    if (one.row() != kParameter || !has_parameters) continue;
+    std::string why = devlink_map::why_no_parameter(devices, port->device, one.key(1));
+    if (!why.empty()) out.push_back({kParameter, {link.name, std::string(one.key(1))}, std::move(why)});
   }
 }
 
@@ -146,11 +196,16 @@ std::vector<Incapable> DevlinkPart::incapable(const Scope& scope, const std::vec
   const std::set<RowId> unread = devlink_map::unreadable(
       [&](RowId row) { return ports ? devlink_map::read_row(row, *client, devices, call) : ports.error(); },
       out);
+  // A kernel without devlink does not make settings unsupported as a whole: NVIDIA's tool may have them, so
+  // each is reported separately.
+  const bool has_no_settings =
+      std::erase_if(out, [](const Incapable& one) { return one.row == kSetting; }) != 0;
   remember(devices, links);
   std::vector<Incapable> by_port;
-  for (const Link& link : links) incapable_of(link, devices, scope.named, by_port);
+  Firmware firmware(files_, call);
+  for (const Link& link : links) incapable_of(link, devices, scope.named, firmware, by_port);
   for (Incapable& one : by_port)
-    if (!unread.contains(one.row)) out.push_back(std::move(one));
+    if (!unread.contains(one.row) || (one.row == kSetting && has_no_settings)) out.push_back(std::move(one));
   return out;
 }
 
@@ -161,7 +216,7 @@ void DevlinkPart::read_devlink(const Scope& scope, const std::vector<Link>& link
     if (!scope.wants(row)) continue;
     auto got = client ? devlink_map::read_row(row, *client, devices, call) : client.error();
     if (!got) {
-      // What the kernel lacks, incapable() tells.
+      // incapable() reports rows that the kernel does not support.
       if (got.error().kind != ErrorKind::unsupported) unread.push_back({row, {}, std::move(got.error())});
       continue;
     }
@@ -183,6 +238,11 @@ void DevlinkPart::read(const Scope& scope, const std::vector<Link>& links, TreeB
     return;
   }
   if (!devices->ports.empty()) read_devlink(scope, links, *devices, tree, unread, call);
+  const auto is_whole_row = [](const Unread& one) { return one.row == kSetting && one.keys.empty(); };
+  if (scope.wants(kSetting) && std::ranges::none_of(unread, is_whole_row)) {
+    Firmware firmware(files_, call);
+    read_stored(scope, links, *devices, firmware, tree, unread);
+  }
   remember(*devices, links);
   if (!scope.wants(kVirtualFunctions)) return;
   for (const Link& link : links) {
@@ -226,7 +286,7 @@ Result<Done> DevlinkPart::set_functions(const Change& change, const std::vector<
       .set_virtual_functions(static_cast<std::uint32_t>(count));
 }
 
-// Of one row and port.
+// Changes of one row and port.
 Answers DevlinkPart::set(std::span<const Change> changes, const std::vector<Link>& links,
                          const Call& call) const {
   if (changes.front().path.row() == kVirtualFunctions) {
@@ -247,7 +307,7 @@ Answers DevlinkPart::apply(const ChangeSet& changes, const std::vector<Link>& li
   Result<std::vector<Link>> now = links;
   while (out.size() < all.size()) {
     const std::span<const Change> rest = all.subspan(out.size());
-    // A change may have made ports anew, with other numbers.
+    // A change may have recreated ports, with other indices.
     if (!out.empty()) now = read_links_anew(call);
     if (now && call.must_end(std::chrono::steady_clock::now()))
       now = call.stop.stop_requested() ? Error{ErrorKind::cancelled, "not attempted: asked to stop"}
@@ -257,7 +317,7 @@ Answers DevlinkPart::apply(const ChangeSet& changes, const std::vector<Link>& li
       break;
     }
     std::size_t run = 1;
-    if (rest.front().path.row() == kParameter)  // of one port: one reload
+    if (rest.front().path.row() == kParameter)  // one port: one reload
       while (run < rest.size() && rest[run].path.row() == kParameter &&
              rest[run].path.key(0) == rest.front().path.key(0))
         ++run;

@@ -1,9 +1,9 @@
-// NICs by devlink, and their virtual functions: parameters, health, eswitch and rates (map.hpp), how many
-// virtual functions (virtual_functions.hpp).
+// NICs through devlink, and their virtual functions: parameters, health, eswitch and rates (map.hpp), and the
+// number of virtual functions (virtual_functions.hpp).
 //
-// Promises: each change is made by itself and read back (device_change.hpp). A port that is gone, as after a
-// reload that the driver failed, is reached by the device that it was of, so that an undo can bring it back.
-// A network namespace has the devices that are in it, and only those.
+// Promises: each change is made separately and read back (device_change.hpp). A port that is gone, as after a
+// reload that the driver failed, is found through the device that it belonged to, so that a rollback can
+// restore it. A network namespace has only the devices that are in it.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,7 @@ Result<PortNetwork> PortNetwork::of(const std::vector<std::string>& ports, const
   }
   for (const Route& route : network.routes) {
     if (route.protocol != kOwnProtocol || !is_over(route, network, ports)) continue;
-    if (!extras(route).empty()) continue;  // another hand's
+    if (!extras(route).empty()) continue;  // changed by another writer
     OwnRoute one{route.table, route.destination, {}};
     for (const NextHop& hop : route.hops)
       if (const Link* const link = network.link(hop.index)) one.hops.push_back({hop.gateway, link->name});

@@ -1,11 +1,11 @@
-// What ports that are about to be made anew have of the network: MTU, whether they are up, addresses, and our
-// own routes over them; the kernel drops all of it with the port.
+// The network state of ports that are about to be recreated: MTU, whether they are up, addresses, and
+// lockstep's own routes over them; the kernel drops all of it with the port.
 //
-// Promises: read in the calling thread's namespace; put back by name, each thing that can be whatever became
-// of the others. Addresses that the kernel makes itself (link-local ones) are left to it, those with a
-// lifetime to whoever renews it (a router's advertisements, DHCP); routes of others are theirs. Not kept:
-// queueing, offloads, membership of bonds and bridges; what of it is wanted differs from then on, and the
-// next apply sees to it. Refuses what the kernel refuses, with its words.
+// Promises: read in the calling thread's namespace; restored by port name, each item regardless of the
+// others. Addresses that the kernel assigns itself (link-local ones) are left to it, those with a lifetime to
+// the source that renews them (router advertisements, DHCP), and foreign routes to their owners. Not kept:
+// queueing, offloads, membership of bonds and bridges; where those are desired they differ afterwards, and
+// the next apply restores them. Refuses what the kernel refuses, with the kernel's message.
 #pragma once
 
 #include <string>

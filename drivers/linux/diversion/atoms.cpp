@@ -6,17 +6,17 @@
 namespace lockstep::diversion {
 namespace {
 
-// A prefix that is open while the sorted prefixes are walked.
+// A prefix that contains the current position while the sorted prefixes are walked.
 struct Open {
   IpAddress last;
-  std::optional<IpAddress> next;  // its first address that no prefix so far covers; none: past its end
+  std::optional<IpAddress> next;  // its first address that no prefix has covered yet; none: past its end
   bool answered = false;
 };
 
 }  // namespace
 
-// Prefixes are nested or apart, so in order of address, shorter ones first, those that cover the next one are
-// a stack.
+// Prefixes are nested or disjoint, so in order of address, shorter ones first, those that contain the next
+// one form a stack.
 std::vector<IpAddress> atoms_of(const IpPrefix& pool, std::vector<IpPrefix> cuts) {
   for (IpPrefix& one : cuts) one = one.network();
   std::erase_if(cuts, [&](const IpPrefix& one) { return !pool.contains(one); });

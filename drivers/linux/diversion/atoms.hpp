@@ -1,9 +1,9 @@
-// Atoms of a pool: one address for each way in which tables and rules can tell the pool's addresses apart, so
-// that a lookup of each answers for the whole pool.
+// Atoms of a pool: one address for each way in which tables and rules can distinguish the pool's addresses,
+// so that one lookup per atom covers the whole pool.
 //
-// Promises: pure; each address of the pool is covered by the same prefixes of `cuts` as one of the answers. A
-// prefix that is covered wholly by longer ones has no answer of its own. Refuses nothing; prefixes of another
-// family or outside the pool don't count.
+// Promises: pure; each address of the pool is covered by the same prefixes of `cuts` as one of the results. A
+// prefix that is completely covered by longer ones yields no result of its own. Refuses nothing; prefixes of
+// another family or outside the pool are ignored.
 #pragma once
 
 #include <vector>

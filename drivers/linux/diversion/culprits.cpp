@@ -17,7 +17,7 @@
 namespace lockstep::diversion {
 namespace {
 
-// The part of the packets that leave so, in the smallest whole numbers.
+// The fraction of the packets that leave each way, in the smallest whole numbers.
 using Hops = std::map<Leaving, std::uint64_t>;
 
 Hops hops_of(const Route& route) {
@@ -29,8 +29,8 @@ Hops hops_of(const Route& route) {
   return out;
 }
 
-// By the same next hops, and as much by each, whoever made it. Which ones the daemon's have is fib[...]'s
-// matter.
+// Same next hops with the same weights, whoever made the route. The next hops of the daemon's routes are
+// checked by fib[...].
 bool leads_alike(const Route& one, const Route& other) {
   if (one.type != other.type) return false;
   if (one.type != RTN_UNICAST) return true;  // to this device, or to all on a network
@@ -44,10 +44,10 @@ bool leads_alike(const Route* one, const Route* other) {
   return one != nullptr && other != nullptr && leads_alike(*one, *other);
 }
 
-// The kernel's errors that say nothing of a route.
+// Kernel errors that give no information about a route.
 bool is_no_answer(int code) { return code == EOPNOTSUPP || code == ENOBUFS || code == ENOMEM; }
 
-// One lookup and what the tables say of it.
+// One lookup and what the tables show about it.
 class Judgement {
  public:
   Judgement(const Ground& ground, const IpPrefix& pool, const Asked& asked)
@@ -57,7 +57,7 @@ class Judgement {
         wanted_(ground.lawful.decide(asked.question)),
         now_(ground.all.decide(asked.question)) {}
 
-  // What leads there instead of where it should; empty: all is well.
+  // The culprit for a changed route; empty: there is none.
   std::string of_route(const Route& answer) const {
     if (leads_alike(wanted_.route, &answer))
       return changes_packets(answer) && !is_route_of_ours(answer) && is_owned()
@@ -79,24 +79,24 @@ class Judgement {
     if (asked_.made_up) return "";
     const Link* const port = ground_.network.link(asked_.question.arrives_on);
     if (port != nullptr && code == EXDEV) return "the reverse path filter of " + port->name + " (rp_filter)";
-    if (port != nullptr && code == EHOSTUNREACH) return "";  // it does not forward: sysctl[...] says so
+    if (port != nullptr && code == EHOSTUNREACH) return "";  // it does not forward: reported by sysctl[...]
     return unnamed(text_of_refusal(code));
   }
 
  private:
-  // What is only forwarded keeps its hop limit.
+  // Forwarded packets keep their hop limit.
   bool changes_packets(const Route& answer) const {
     return answer.mtu != 0 ||
            (asked_.question.arrives_on == 0 &&
             std::ranges::any_of(answer.metrics, [](const auto& one) { return one.type == RTAX_HOPLIMIT; }));
   }
 
-  // A host's: route-mtu[*] has its MTU, and route[*] what else it sets.
+  // On a host: route-mtu[*] reports its MTU, and route[*] its other attributes.
   bool is_route_of_ours(const Route& answer) const {
     return answer.protocol == kOwnProtocol && asked_.question.arrives_on == 0;
   }
 
-  // What a wider route does (the way to the management network) diverts nothing.
+  // A wider route (such as the one to the management network) is not owned, so nothing diverts it.
   bool is_owned() const {
     const Route* const route = wanted_.route;
     return route != nullptr && !ends_packets(route->type) &&
@@ -112,10 +112,10 @@ class Judgement {
     return asked_.made_up ? "" : text_of(asked_.question, ground_.network) + ": " + answer;
   }
 
-  // The first foreign thing on the kernel's way that the lawful way does not meet.
+  // The first foreign object on the kernel's path that is not on the lawful path.
   std::string by_tables() const {
     if (leads_alike(wanted_.route, now_.route)) return "";
-    // Whatever wider route takes what it does not get any more is no culprit.
+    // If an expected route is missing, the wider route that takes its traffic is no culprit.
     if (wanted_.route != nullptr && ground_.is_missing(*wanted_.route))
       return text_of(*wanted_.route, ground_.network) + " is missing";
     for (std::size_t i = 0; i < now_.thrown.size(); ++i)
@@ -133,7 +133,7 @@ class Judgement {
     return "";
   }
 
-  // That decides, or that leads past the one that should.
+  // The foreign rule that decides, or that jumps past the one that should.
   const Rule* foreign_rule() const {
     if (now_.rule != nullptr && is_foreign(*now_.rule)) return now_.rule;
     const auto is_passed = [&](const Rule& jump) {
@@ -154,7 +154,7 @@ class Judgement {
   const Decision now_;
 };
 
-// The answers' routes with the hops behind their next-hop objects.
+// The results' routes with the hops of their next-hop objects.
 std::vector<Route> resolved(const Ground& ground, const std::vector<Found>& found) {
   NetworkState out;
   out.nexthops = ground.network.nexthops;
@@ -224,7 +224,8 @@ std::vector<std::string> fixed_neighbours(const Ground& ground, const IpPrefix& 
   for (const Neighbour& one : ground.neighbours) {
     const Link* const port = ground.network.link(one.index);
     if (port == nullptr || !ground.ports.contains(one.index) || !pool.contains(one.address)) continue;
-    // The kernel itself maps groups and broadcasts (IEEE 802: the first bit of the address on the wire).
+    // The kernel itself maps multicast groups and broadcasts (IEEE 802: the first bit of the address on the
+    // wire).
     const bool of_group =
         !one.hardware_address.empty() && (one.hardware_address.front() & std::byte{1}) != std::byte{0};
     const bool by_kernel = (one.state & NUD_NOARP) != 0 && of_group;

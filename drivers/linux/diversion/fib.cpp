@@ -9,7 +9,7 @@
 namespace lockstep::diversion {
 namespace {
 
-// Of a TOS, the bits that IPv4's rules and routes compare (INET_DSCP_LEGACY_TOS_MASK,
+// The bits of a TOS that IPv4's rules and routes compare (INET_DSCP_LEGACY_TOS_MASK,
 // include/net/inet_dscp.h).
 constexpr std::uint8_t kLegacyTos = 0x1C;
 constexpr unsigned kDscpShift = 2;  // RFC 2474
@@ -18,8 +18,8 @@ bool is_of_tos(std::uint8_t wanted, const Question& question) {
   return wanted == 0 || wanted == (question.to.v6 ? question.tos : question.tos & kLegacyTos);
 }
 
-// A packet of ours has no mark, is not bound to a way out and of no VRF, and the kernel's own (RoCE's, and
-// what it forwards) are user 0's.
+// Our packets have no mark, are not bound to an output port and not in a VRF; packets sent by the kernel
+// itself (RoCE, and forwarded ones) belong to user 0.
 bool selects_others(const Rule& rule) {
   return (rule.users && rule.users->first > 0) || !rule.oif.empty() || rule.mark.value_or(0) != 0;
 }
@@ -30,7 +30,7 @@ bool contains(const std::optional<PortRange>& range, std::uint16_t port) {
   return range->first <= port && port <= range->last;
 }
 
-// A route of a next-hop object shows no state of its hops.
+// A route with a next-hop object does not show the state of its hops.
 bool is_alive(const Route& route, const NetworkState& network) {
   return route.hops.empty() || std::ranges::any_of(route.hops, [&](const NextHop& hop) {
            const Link* const link = route.nexthop_id == 0 ? nullptr : network.link(hop.index);
@@ -92,7 +92,7 @@ const Route* Fib::find(std::uint32_t number, const Question& question) const {
   return nullptr;
 }
 
-// A goto leads on only; one whose target is not there (any more) is passed over.
+// A goto only jumps forward; one without an existing target is skipped.
 std::size_t Fib::place_of(const Rule& jump, std::size_t from) const {
   for (std::size_t i = from; i < rules_.size(); ++i)
     if (rules_[i].family == jump.family && rules_[i].priority == jump.target) return i;

@@ -1,9 +1,10 @@
-// What a set of rules and routes makes of a packet: a walk of them as the kernel's own. It says by which of
-// them a lookup comes out as it does; what really happens is the kernel's word alone (lookup.hpp).
+// The result of a set of rules and routes for a packet, computed like the kernel's lookup. It identifies
+// which of them cause a lookup's result; only the kernel itself is authoritative for what happens
+// (lookup.hpp).
 //
-// Promises: pure; rules in the order given, of each table the longest prefix, then the route of the packet's
-// TOS, then the best metric, as in net/core/fib_rules.c, net/ipv4/fib_trie.c and net/ipv6/ip6_fib.c. Knows
-// neither marks nor VRFs nor ways out that a socket is bound to: rules for these match no packet of ours.
+// Promises: pure; rules in the order given, in each table the longest prefix, then the route of the packet's
+// TOS, then the best metric, as in net/core/fib_rules.c, net/ipv4/fib_trie.c and net/ipv6/ip6_fib.c. Does not
+// model marks, VRFs or output ports that a socket is bound to: rules for these match none of our packets.
 #pragma once
 
 #include <map>
@@ -15,19 +16,19 @@
 namespace lockstep::diversion {
 
 bool matches(const Rule& rule, const Question& question, const NetworkState& network);
-bool ends_packets(std::uint8_t type);  // blackhole, unreachable, prohibit; and throw, which ends a table
+bool ends_packets(std::uint8_t type);  // blackhole, unreachable, prohibit; throw ends a table's lookup
 
 struct Decision {
-  const Rule* rule = nullptr;        // the last word; null: no rule leads anywhere
+  const Rule* rule = nullptr;        // the deciding rule; null: no rule matches
   const Route* route = nullptr;      // null: the rule itself ends the packet
   std::vector<const Rule*> jumps;    // gotos on the way
-  std::vector<const Rule*> left;     // rules whose table threw the packet back, ...
-  std::vector<const Route*> thrown;  // ... and by which route
+  std::vector<const Rule*> left;     // rules whose table returned the packet by a throw route, ...
+  std::vector<const Route*> thrown;  // ... and those routes
 };
 
 class Fib {
  public:
-  // `network` is to outlive it; `routes` are of it.
+  // `network` must outlive it; `routes` point into it.
   Fib(const NetworkState& network, std::vector<Rule> rules, const std::vector<const Route*>& routes);
   Decision decide(const Question& question) const;
 

@@ -83,8 +83,9 @@ std::vector<const Route*> Ground::lawful_routes() const {
   return out;
 }
 
-// The kernel makes one with an address, and keeps it while the port is up; of IPv6 once it found no duplicate
-// (net/ipv4/fib_frontend.c, fib_add_ifaddr; net/ipv6/addrconf.c). Of a VRF's port it is in the VRF's table.
+// The kernel creates one with an address, and keeps it while the port is up; for IPv6 after duplicate address
+// detection (net/ipv4/fib_frontend.c, fib_add_ifaddr; net/ipv6/addrconf.c). For a VRF's port it is in the
+// VRF's table.
 std::vector<Route> Ground::local_routes_gone() const {
   std::set<IpPrefix> there;
   for (const Route& one : network.routes)
@@ -116,8 +117,9 @@ bool Ground::is_foreign(const Route& route) const {
   }
 }
 
-// An address has its network in the main table (in the local one on a loopback, RFC 1122's), and in the local
-// one itself, IPv4's broadcasts and IPv6's anycast of the network (RFC 4291 2.6.1).
+// An address implies its network in the main table (in the local one on a loopback, RFC 1122), and in the
+// local table the address itself, IPv4's broadcasts and IPv6's anycast address of the network (RFC 4291
+// 2.6.1).
 bool Ground::is_implied(const Route& route) const {
   const IpPrefix& to = route.destination;
   return std::ranges::any_of(network.addresses, [&](const InterfaceAddress& one) {
@@ -131,8 +133,9 @@ bool Ground::is_implied(const Route& route) const {
   });
 }
 
-// A daemon drops what it announces a summary for and has no narrower route to, and announces one only of
-// something inside (RFC 4271 9.2.2.2): a route or, until it sees that one went with a port, a port's network.
+// A daemon drops traffic to a summary that it announces if it has no narrower route, and announces one only
+// if something is inside (RFC 4271 9.2.2.2): a route or, until it notices that the port is gone, a port's
+// network.
 bool Ground::is_of_an_aggregate(const Route& route) const {
   if (route.type != RTN_BLACKHOLE && route.type != RTN_UNREACHABLE) return false;
   const auto is_inside = [&](const IpPrefix& one) {
@@ -159,8 +162,8 @@ std::map<IpPrefix, const Route*> Ground::routes_to(const std::set<IpPrefix>& wan
   return out;
 }
 
-// The daemon has no route in other tables or for a TOS, and inside one that specs want, it learns narrower
-// ones on the same ways only (until a neighbour sums them up).
+// The daemon has no routes in other tables or for a TOS, and inside a route that specs want it learns
+// narrower ones on the same paths only (until a neighbour aggregates them).
 bool Ground::leads_as_wanted(const Route& route) const {
   if (route.table != RT_TABLE_MAIN || route.type != RTN_UNICAST || route.tos != 0) return false;
   auto around = routed.end();

@@ -15,7 +15,7 @@ Request request_of(const Question& question) {
   header.rtm_dst_len = static_cast<std::uint8_t>(question.to.width());
   if (question.from) header.rtm_src_len = header.rtm_dst_len;
   header.rtm_tos = question.tos;
-  // IPv6 always answers with the route's own table, and refuses to be asked for it (net/ipv6/route.c,
+  // IPv6 always returns the route's own table, and rejects a request for it (net/ipv6/route.c,
   // inet6_rtm_valid_getroute_req).
   header.rtm_flags = question.to.v6 ? RTM_F_FIB_MATCH : RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
   request.header(header).put(RTA_DST, bytes_of(question.to));

@@ -1,10 +1,10 @@
-// Route lookups: what the kernel itself would do with a packet, asked many at a time.
+// Route lookups: what the kernel itself would do with a packet, in batches.
 //
-// Promises: nothing is guessed from a table; the answer is the kernel's (RTM_GETROUTE with RTM_F_FIB_MATCH),
-// one for each question, in order, with the table that the route is in, for user 0. Traps, tried on
-// Linux 6.18: with `arrives_on` and no `from`, or a `from` of the device's own, the answer is EINVAL, the
-// same as for a blackhole; a device that is named as the way out bypasses rules, so no question names one.
-// Neighbours, packet filters and tc do not show in it, nor does IPv6's `forwarding`.
+// Promises: nothing is inferred from a table; the result is the kernel's (RTM_GETROUTE with RTM_F_FIB_MATCH),
+// one for each question, in order, with the table that contains the route, for user 0. Pitfalls, observed on
+// Linux 6.18: with `arrives_on` and no `from`, or a `from` of the device's own, the result is EINVAL, the
+// same as for a blackhole; naming an output device bypasses rules, so no question names one. Results do not
+// reflect neighbours, packet filters, tc or IPv6's `forwarding`.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace lockstep::diversion {
 struct Question {
   IpAddress to;
   std::optional<IpAddress> from;
-  std::uint32_t arrives_on = 0;  // an interface; 0: the device sends it itself
+  std::uint32_t arrives_on = 0;  // an interface; 0: sent by the device itself
   std::uint8_t tos = 0;
   std::uint8_t ip_protocol = 0;  // 0: any
   std::uint16_t source_port = 0;

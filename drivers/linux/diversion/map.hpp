@@ -1,4 +1,4 @@
-// The rows of diversions: with the maps of the other parts the only place of this driver that names rows.
+// The rows of diversions: besides the maps of the other parts the only file of this driver that names rows.
 #pragma once
 
 #include "specs/model/schema_rows.hpp"

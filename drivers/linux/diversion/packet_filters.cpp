@@ -23,7 +23,7 @@ using Texts = std::vector<std::string>;
 using nft::kInet, nft::kIpv4, nft::kIpv6, nft::kNetdev;
 constexpr std::uint32_t kNone = 99;
 
-// A packet meets conntrack on its way in and where it is sent (NF_IP_PRI_CONNTRACK, linux/netfilter_ipv4.h).
+// Packets pass conntrack on input and when they are sent (NF_IP_PRI_CONNTRACK, linux/netfilter_ipv4.h).
 using Priority = std::numeric_limits<std::int32_t>;
 constexpr std::int32_t kConntrack = -200, kBeforeIt = Priority::max(), kBehindIt = Priority::min();
 
@@ -32,7 +32,7 @@ struct Stage {
   const char* name;
   std::uint32_t inet;
   std::uint32_t netdev;
-  std::int32_t tracked_from;  // this priority on
+  std::int32_t tracked_from;  // tracked from this priority on
 };
 constexpr Stage kIngress{"ingress", 5, 0, kBeforeIt};
 constexpr Stage kPrerouting{"prerouting", 0, kNone, kConntrack};
@@ -53,7 +53,7 @@ bool is_of_device(const nft::Hook& hook, const std::string& device) {
   });
 }
 
-// The base chains that a packet meets there, in order.
+// The base chains that a packet passes at a stage, in order.
 std::vector<const nft::Chain*> chains_at(const nft::Ruleset& rules, const Stage& stage, bool v6,
                                          const std::string& device) {
   std::vector<const nft::Chain*> out;
@@ -69,7 +69,7 @@ std::vector<const nft::Chain*> chains_at(const nft::Ruleset& rules, const Stage&
   return out;
 }
 
-// An address of which a prefix is known.
+// An address of which only a prefix is known.
 Field field_of(const IpPrefix& prefix) {
   Field out = Field::of(bytes_of(prefix.address));
   for (std::size_t bit = prefix.length; bit < 8 * out.known.size(); ++bit)
@@ -84,7 +84,7 @@ void put(Field& to, std::size_t offset, std::uint8_t value, std::uint8_t known =
 
 constexpr std::size_t hops_of(bool v6) { return v6 ? 7 : 8; }
 
-// RFC 791 3.1 and RFC 8200 3: no fragment, of any DSCP and length; with the hops that it begins with
+// RFC 791 3.1 and RFC 8200 3: not a fragment, any DSCP and length; with the initial hop limit
 // (net/ipv4/route.c, IPDEFTTL).
 Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPrefix& to) {
   constexpr std::uint8_t kHops = 64;
@@ -114,7 +114,7 @@ Field transport_header(std::uint8_t protocol, std::uint8_t flags) {
   return out;
 }
 
-// How a connection goes on: RFC 9293 3.1, 3.5 and 3.6.
+// A step in a connection's life: RFC 9293 3.1, 3.5 and 3.6.
 struct Stroke {
   std::uint8_t protocol;
   CtState state;
@@ -129,7 +129,7 @@ constexpr Stroke kStrokes[] = {{IPPROTO_UDP, CtState::fresh, 0},
                                {IPPROTO_TCP, CtState::established, kPush | kAck},
                                {IPPROTO_TCP, CtState::established, kFin | kAck}};
 
-// Whether some rule marks connections: then a packet may find any mark.
+// Whether any rule marks connections: then a packet may have any connection mark.
 bool mark_connections(const nft::Ruleset& rules) {
   const auto writes = [](const nft::Expression& one) {
     if (one.name == "target") return true;  // CONNMARK, among others
@@ -150,7 +150,7 @@ class Journeys {
   Journeys(const nft::Ruleset& rules, const IpPrefix& pool)
       : rules_(rules), pool_(pool), marks_connections_(mark_connections(rules)), passing_(ways(pool, pool)) {}
 
-  // From port to port.
+  // Forwarded from port to port.
   void pass(const nft::Port& in, const nft::Port& out) {
     for (Way way : passing_) {
       Packet& packet = way.packet;
@@ -187,7 +187,7 @@ class Journeys {
   Texts found() const { return {found_.begin(), found_.end()}; }
 
  private:
-  // After one to four switches of the 64 hops that it began with.
+  // After one to four switches, starting from 64 hops.
   static constexpr std::uint8_t kHopsLeft = 60, kHopsKnown = 0xFC;
 
   struct Way {
@@ -217,14 +217,14 @@ class Journeys {
     }
   }
 
-  // Each port comes by many times.
+  // Cached, as each port is looked up many times.
   const std::vector<const nft::Chain*>& chains_of(const Stage& stage, const std::string& device) {
     const auto [found, is_new] = chains_.try_emplace({&stage, device});
     if (is_new) found->second = chains_at(rules_, stage, pool_.address.v6, device);
     return found->second;
   }
 
-  // But for what was taken out of tracking before.
+  // Except for packets that were exempted from tracking before.
   static void track(Way& way) {
     const auto invalid = Field::of_number(CtState::invalid);
     if (nft::is_equal(way.packet.state, invalid.value) == nft::Match::yes)
@@ -241,7 +241,7 @@ class Journeys {
 
 struct OwnAddress {
   nft::Port port;
-  IpPrefix address;  // one address alone
+  IpPrefix address;  // a single address
 };
 
 std::vector<OwnAddress> own_addresses(const Ground& ground, const IpPrefix& pool) {
@@ -262,7 +262,7 @@ std::vector<nft::Port> wanted_ports(const Ground& ground) {
   return out;
 }
 
-// With how many others each port is tried, as some rules may be about one pair alone.
+// The number of other ports that each port is paired with, as some rules may apply to a single pair.
 std::size_t others_tried(std::size_t ports, const nft::Ruleset& rules) {
   if (rules.chains.empty()) return 0;
   std::size_t count = 1;
@@ -270,13 +270,13 @@ std::size_t others_tried(std::size_t ports, const nft::Ruleset& rules) {
   return ports > 1 && ports * ports * count <= kPairRulesMax ? ports - 1 : 1;
 }
 
-// Which namespace this thread is in, as one that was made anew counts its rules anew.
+// Identifies this thread's namespace, as a recreated one restarts its rules' generation.
 std::string namespace_number() {
   struct stat seen {};
   return ::stat("/proc/thread-self/ns/net", &seen) == 0 ? std::to_string(seen.st_ino) : "";
 }
 
-// All that the answer depends on.
+// Everything that the result depends on.
 std::string question_of(std::uint32_t generation, const std::vector<nft::Port>& ports,
                         const std::vector<OwnAddress>& addresses) {
   std::string out = std::to_string(generation) + " " + namespace_number();

@@ -39,13 +39,13 @@ Result<Texts> of_packets(netlink::Socket& socket, const Ground& ground, const Ip
   return out;
 }
 
-// What is read of one namespace, and by what.
+// One namespace's reading, and its sources.
 struct Reading {
   netlink::Socket& socket;
   const Ground& ground;
   const Scope& scope;
   diversion::RuleFilters& filters;
-  // Once they were asked for.
+  // Read on first use.
   std::optional<Result<Texts>> of_ports{};
   std::optional<Result<std::vector<xfrm::Policy>>> policies{};
 };
@@ -79,7 +79,7 @@ Result<Texts> of_filters(Reading& now, const IpPrefix& pool, const Call& call) {
 struct MapRow {
   RowId row;
   Result<Texts> (*read)(Reading&, const IpPrefix&, const Call&);
-  bool of_lookups = true;  // which may be about other tables than those that were dumped
+  bool of_lookups = true;  // based on lookups, which may see newer tables than the dump
   bool write = false;      // effects are never written
 };
 constexpr MapRow kRows[] = {
@@ -90,7 +90,7 @@ constexpr MapRow kRows[] = {
 };
 static_assert(has_each_row_once(kRows));
 
-// What is named of a pool beyond this is counted: a reader needs the first ones, and a reply stays bounded.
+// Limits the culprits that are listed for a pool; the rest is only counted, so that a reply stays bounded.
 constexpr std::size_t kNamedMax = 50;
 
 Value value_of(Texts all) {
@@ -121,7 +121,7 @@ Result<std::unique_ptr<const Ground>> read_ground(netlink::Socket& socket, const
 // A row and a pool.
 using Wish = std::pair<const MapRow*, std::string>;
 
-// The answer to each wish; an error is of that one alone.
+// The result for each wish; an error concerns that one alone.
 Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
                                              const std::vector<Link>& links, const Scope& scope,
                                              diversion::RuleFilters& filters, const Call& call) {
@@ -136,8 +136,8 @@ Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, ne
   return out;
 }
 
-// What changes between the tables' dump and the lookups looks like a diversion: only what a second reading
-// shows as well is one.
+// A change between the tables' dump and the lookups looks like a diversion: only what a second reading shows
+// as well is reported.
 Result<std::vector<Result<Texts>>> read_twice(const std::vector<Wish>& wanted, const std::vector<Link>& links,
                                               const Scope& scope, diversion::RuleFilters& filters,
                                               const Call& call) {
@@ -173,7 +173,8 @@ class RouteRemedy final : public Remedy {
   const LinuxTarget target_;
 };
 
-// Of "10.64.0.64/26 via ..." and "blackhole 10.64.0.64/26 ...": 10.64.0.64/26; none: it is no route's text.
+// The destination of "10.64.0.64/26 via ..." and "blackhole 10.64.0.64/26 ...": 10.64.0.64/26; none: the text
+// is not a route's.
 std::optional<IpPrefix> destination_of(std::string_view culprit) {
   const std::size_t end = culprit.find(' ');
   if (const auto first = IpPrefix::parse(culprit.substr(0, end)); first || end == culprit.npos) return first;
@@ -188,7 +189,7 @@ bool is_removable(std::string_view culprit, const IpPrefix& pool) {
          (culprit.find(" proto static") != culprit.npos || culprit.find(" proto boot") != culprit.npos);
 }
 
-// The routes that an offer names, and that the remedy removes: those of the effect that specs don't allow,
+// The routes that an offer names and that the remedy removes: those of the effect that the specs don't allow,
 // and no others.
 Texts removable(const Change& effect) {
   const auto pool = IpPrefix::parse(effect.path.key(0));
@@ -203,12 +204,12 @@ std::optional<Remedy::Offer> RouteRemedy::offer(const Change& effect) const {
   std::string removes;
   for (const std::string& one : removable(effect)) removes += (removes.empty() ? "" : ", ") + one;
   if (removes.empty()) return std::nullopt;
-  constexpr int kTries = 3;  // somebody who puts a route back as often is to be found, not outdone: a choice
+  constexpr int kTries = 3;  // arbitrary: if routes return this often, their source has to be found manually
   return Offer{"remove-static-routes", "removes " + removes, Disruption::traffic, kTries,
                std::chrono::minutes(5)};
 }
 
-// This one, where several of a destination and metric are by other gateways.
+// Removes exactly this route, if several with the same destination and metric have different gateways.
 netlink::Request removal_of(const Route& route) {
   netlink::Request request(RTM_DELROUTE, NLM_F_ACK);
   rtmsg header{};
@@ -218,7 +219,7 @@ netlink::Request removal_of(const Route& route) {
   header.rtm_table = RT_TABLE_MAIN;
   header.rtm_protocol = route.protocol;
   header.rtm_type = route.type;
-  header.rtm_scope = RT_SCOPE_NOWHERE;  // any (ip-route(8), as `ip route del` asks)
+  header.rtm_scope = RT_SCOPE_NOWHERE;  // any (ip-route(8), as `ip route del` does)
   request.header(header).put(RTA_DST, bytes_of(route.destination.address));
   request.put_number(RTA_PRIORITY, route.metric);
   if (route.nexthop_id != 0) request.put_number(RTA_NH_ID, route.nexthop_id);
@@ -230,10 +231,10 @@ netlink::Request removal_of(const Route& route) {
   return request;
 }
 
-// How far a removal of several routes got.
+// The progress of a removal of several routes.
 struct Removal {
   bool wrote = false;
-  std::optional<Error> failed;  // the first
+  std::optional<Error> failed;  // the first error
 
   void note(Error error) {
     if (!failed) failed = std::move(error);
@@ -255,7 +256,7 @@ Result<Done> remove_routes(const IpPrefix& pool, const Texts& named, const Call&
   return Done{};
 }
 
-// All that are named are tried. Once one is gone, no error says that nothing happened.
+// Attempts all named routes. Once one is removed, no error may claim that nothing happened.
 Result<Done> RouteRemedy::cure(const ChangeSet& effects, const Call& call) {
   Removal removal;
   for (const Change& effect : effects) {

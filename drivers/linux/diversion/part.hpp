@@ -1,11 +1,12 @@
-// Diversions: whether the kernel does with the pools' traffic what the specs' routes and rules say, or what
-// somebody else's routes, rules, addresses and neighbours say (culprits.hpp). Read for the pools that the
-// scope names, on the ports that it names.
+// Diversions: whether the kernel treats the pools' traffic as the specs' routes and rules require, or as
+// foreign routes, rules, addresses and neighbours do (culprits.hpp). Read for the pools and ports that the
+// scope names.
 //
-// Promises: a pool without culprits reads as an empty list, and what only one of two readings shows is none;
-// nothing is written but by the remedy, which removes the routes that its effect names, as far as they are of
-// the main table, inside the pool and of the protocols boot and static, on switches only (what is transit
-// there). Refuses to remove anything else: it is named, and requires manual action.
+// Promises: a pool without culprits reads as an empty list, and a culprit that appears in only one of two
+// readings is not reported; nothing is written except by the remedy, which removes the routes that its effect
+// names, provided they are in the main table, inside the pool and of the protocols boot and static, and only
+// on switches (for transit traffic). Refuses to remove anything else: it is reported, and requires manual
+// action.
 #pragma once
 
 #include <memory>

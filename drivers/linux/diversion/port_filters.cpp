@@ -23,9 +23,9 @@ namespace {
 using Texts = std::vector<std::string>;
 using FilterTable = netlink::AttributeTable<TCA_MAX + 1>;
 
-constexpr std::uint32_t kAtRoot = 0;  // whatever qdisc that is (net/sched/cls_api.c, tc_dump_tfilter)
+constexpr std::uint32_t kAtRoot = 0;  // the root qdisc, whatever it is (net/sched/cls_api.c, tc_dump_tfilter)
 
-// Where a port's filters are looked for.
+// A place where a port's filters are read.
 struct Place {
   const Link& port;
   std::uint32_t parent;
@@ -42,7 +42,7 @@ std::string handle_text(std::uint32_t handle) {
   return out.data();
 }
 
-// The head of a list of filters, or u32's table of them.
+// The head of a list of filters, or u32's hash table.
 bool is_no_filter(const tcmsg& header, const FilterTable& table) {
   if (header.tcm_handle == 0 || !table.has(TCA_OPTIONS)) return true;
   if (table.text(TCA_KIND) != "u32") return false;
@@ -50,7 +50,7 @@ bool is_no_filter(const tcmsg& header, const FilterTable& table) {
   return u32 && !u32->has(TCA_U32_SEL);
 }
 
-// One of a class's filters or a marker, as Lockstep makes them there.
+// Whether it is a class's filter or a marker, as made by Lockstep at that place.
 Result<bool> is_own_filter(netlink::Bytes filter, const Place& place) {
   if (place.parent == kAtRoot) {
     TRY(const auto of_class, decode_filter(filter));
@@ -89,8 +89,8 @@ Result<Done> add_filters(netlink::Socket& socket, const Place& place, const Call
   return socket.dump(request, call, add, [] {});
 }
 
-// What the kernel gives a port by itself (net.core.default_qdisc), and the like; their limits are not looked
-// at.
+// The kernel's default qdiscs (net.core.default_qdisc), and similar ones; their limits are not
+// checked.
 bool is_usual(const std::string& kind) {
   constexpr std::string_view kKinds[] = {"bfifo",  "clsact",     "codel", "fq",     "fq_codel",
                                          "fq_pie", "ingress",    "mq",    "mqprio", "noqueue",
@@ -98,8 +98,8 @@ bool is_usual(const std::string& kind) {
   return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 
-// What is ours, by where it is (queueing/carriers.hpp): in HTB the queues that mark, in TBF an ETS, in mqprio
-// nothing, and in an ETS what class[*] is read from.
+// Our qdiscs by their place (queueing/carriers.hpp): in HTB the queues that mark, in TBF an ETS, in mqprio
+// none, and in an ETS the queues that class[*] is read from.
 bool is_own_in(const std::string& root, const Qdisc& one) {
   if (!is_own(one) || one.parent == TC_H_ROOT) return is_own(one);
   if (!is_own_handle(one.parent)) return false;
@@ -150,7 +150,7 @@ void add_xdp(const Ground& ground, std::set<std::string>& out) {
   }
 }
 
-// RoCE's packets or TCP's, as packet_filters.cpp has them.
+// Packets of RoCE or TCP, as defined in packet_filters.cpp.
 bool is_of_kind(const xfrm::Policy& policy) {
   constexpr std::uint16_t kAllBits = 0xFFFF;
   if (policy.ip_protocol == IPPROTO_UDP)
@@ -162,11 +162,11 @@ bool is_of_kind(const xfrm::Policy& policy) {
   return policy.ip_protocol == 0;
 }
 
-// What is forwarded is asked about as such, and as sent (net/xfrm/xfrm_policy.c, __xfrm_route_forward).
+// Forwarded packets are checked as forwarded and as sent (net/xfrm/xfrm_policy.c, __xfrm_route_forward).
 bool is_of_pool(const xfrm::Policy& policy, const Ground& ground, const IpPrefix& pool, bool transit) {
   using Direction = xfrm::Policy::Direction;
   if (policy.direction == (transit ? Direction::in : Direction::forward)) return false;
-  // The port that is meant is the one that a packet leaves by: of what ends here, the loopback.
+  // A policy's port is the one that a packet leaves through: for packets that end here, the loopback.
   if (policy.interface != 0 &&
       (policy.direction == Direction::in || !ground.ports.contains(policy.interface)))
     return false;
@@ -177,7 +177,7 @@ const IpPrefix& narrower(const IpPrefix& one, const IpPrefix& other) {
   return one.length > other.length ? one : other;
 }
 
-// Whether one that lets pass is asked first of all that another selects of the pool.
+// Whether a pass policy is consulted before another one, for all packets of the pool that the other selects.
 bool is_behind(const xfrm::Policy& one, const xfrm::Policy& other, const IpPrefix& pool) {
   return other.action == xfrm::Policy::Action::pass && other.direction == one.direction &&
          other.priority < one.priority && other.ip_protocol == 0 && other.interface == 0 &&

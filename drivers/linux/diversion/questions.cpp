@@ -10,14 +10,14 @@
 namespace lockstep::diversion {
 namespace {
 
-// From where packets come: a port, and a source that the kernel takes from there.
+// Where packets come from: a port, and a source that the kernel accepts on it.
 struct Way {
-  std::uint32_t port = 0;  // 0: the device sends them itself
+  std::uint32_t port = 0;  // 0: sent by the device itself
   std::optional<IpAddress> from;
   bool made_up = false;
 };
 
-// What else of a packet rules and routes compare.
+// Other packet fields that rules and routes compare.
 struct Kind {
   std::uint8_t tos = 0;
   std::uint8_t ip_protocol = 0;
@@ -36,24 +36,24 @@ Asked asked_of(const IpAddress& to, const Way& way, const Kind& kind) {
           way.made_up};
 }
 
-// Somebody who sends to this port: the address beside the port's own (RFC 3021 where it is a /31).
+// A sender on this port's network: an address beside the port's own (RFC 3021 for a /31).
 std::optional<IpAddress> beyond(const IpPrefix& own) {
   for (std::uint64_t n = own.size() > 2 ? 1 : 0; n < 3; ++n)
     if (const auto other = own.nth_address(n); other && *other != own.address) return other;
   return std::nullopt;
 }
 
-// A source that a strict reverse path filter lets in, too.
+// Whether even a strict reverse path filter accepts the source.
 bool is_from_there(const Ground& ground, const IpAddress& from, std::uint32_t port) {
   const Route* const back = ground.lawful.decide({.to = from, .from = {}}).route;
   return back != nullptr && !ground.is_local(from) &&
          std::ranges::find(back->hops, port, &NextHop::index) != back->hops.end();
 }
 
-// How packets of the pool arrive, each port once.
+// The ways in which packets of the pool arrive, each port once.
 std::vector<Way> ways_in(const Ground& ground, const IpPrefix& pool) {
   std::vector<Way> out;
-  std::set<std::uint32_t> silent;  // that nothing is known to arrive on yet
+  std::set<std::uint32_t> silent;  // ports without a known sender yet
   for (const std::uint32_t port : ground.ports)
     if (const Link* const link = ground.network.link(port); ground.is_up(port) && !link->master)
       silent.insert(port);
@@ -74,7 +74,7 @@ std::vector<Way> ways_in(const Ground& ground, const IpPrefix& pool) {
   return out;
 }
 
-// From no particular address, and from each of the pool's.
+// From an unspecified address, and from each of the pool's.
 std::vector<Way> ways_out(const Ground& ground, const IpPrefix& pool) {
   std::vector<Way> out{Way{}};
   for (const InterfaceAddress& own : ground.network.addresses)
@@ -91,13 +91,13 @@ std::vector<IpAddress> atoms(const NetworkState& network, const IpPrefix& pool) 
   return atoms_of(pool, std::move(cuts));
 }
 
-constexpr unsigned kDscpBits = 2;  // below which a TOS has those of ECN (RFC 2474, RFC 3168)
+constexpr unsigned kDscpBits = 2;  // the bits below the DSCP in a TOS are ECN's (RFC 2474, RFC 3168)
 
 std::uint8_t tos_of(const Rule& rule) {
   return rule.dscp ? static_cast<std::uint8_t>(*rule.dscp << kDscpBits) : rule.tos;
 }
 
-// The kinds that any rule or route tells apart, plain packets first.
+// The kinds that any rule or route distinguishes, plain packets first.
 std::vector<Kind> kinds(const Ground& ground, const IpPrefix& pool) {
   std::set<std::uint8_t> all_tos{0};
   bool by_protocol = false;
@@ -125,20 +125,20 @@ bool is_askable(std::uint8_t ip_protocol, bool v6) {
 
 std::uint16_t port_in(const std::optional<PortRange>& range) { return range ? range->first : 0; }
 
-// The kinds that a rule may select: as it says; of an inverted one any that is not so.
+// The kinds that a rule may select: those with its values; for an inverted rule all others.
 std::vector<Kind> kinds_of(const Rule& rule, const std::vector<Kind>& all, bool v6) {
   if (rule.inverted) return all;
   if (!is_askable(rule.ip_protocol, v6)) return {};
   return {{tos_of(rule), rule.ip_protocol, port_in(rule.source_ports), port_in(rule.destination_ports)}};
 }
 
-// A source of the pool that a rule selects, where no known one may be.
+// A source of the pool that a rule selects, for when no known source matches it.
 std::optional<IpAddress> made_up_source(const Ground& ground, const Rule& rule, const IpPrefix& pool) {
   if (!rule.from || !rule.from->overlaps(pool)) return std::nullopt;
   std::vector<std::optional<IpAddress>> some;
   if (rule.inverted) some = {pool.nth_address(1), rule.from->last().plus(1)};
   const IpPrefix& inner = rule.from->length > pool.length ? *rule.from : pool;
-  constexpr std::uint64_t kTries = 4;  // of which a /30 or shorter has one that is not ours: a choice
+  constexpr std::uint64_t kTries = 4;  // arbitrary; enough for a /30 or shorter
   for (std::uint64_t n = inner.size() > 2 ? 1 : 0; n < kTries; ++n) some.push_back(inner.nth_address(n));
   for (const auto& one : some)
     if (one && pool.contains(*one) && rule.from->contains(*one) != rule.inverted && !ground.is_local(*one))
@@ -155,7 +155,7 @@ class Questions {
         atoms_(atoms(ground.network, pool)),
         kinds_(kinds(ground, pool)) {}
 
-  // Of packets that arrive, one way for each atom: which one only rules tell apart.
+  // For arriving packets, one way for each atom: only rules distinguish the ways.
   std::vector<Asked> all() {
     if (ways_.empty()) return {};
     const auto any = [](const Asked&) { return true; };
@@ -176,7 +176,7 @@ class Questions {
     for (const Way& one : ways_)
       if (source && one.port != 0) ways.push_back({one.port, source, true});
     const auto selects = [&](const Asked& asked) { return matches(rule, asked.question, ground_.network); };
-    if (!rule.inverted) {  // each selector for itself: the destination rules no way out
+    if (!rule.inverted) {  // each selector separately: the destination excludes no way
       const IpAddress to = rule.to ? rule.to->address : pool_.address;
       std::erase_if(
           ways, [&](const Way& way) { return like.empty() || !selects(asked_of(to, way, like.front())); });
@@ -184,7 +184,7 @@ class Questions {
     ask(ways, like, selects);
   }
 
-  // What came from a port never goes back to its sender's own address there.
+  // A packet never goes back to its sender's own address on the port that it came from.
   void ask(const std::vector<Way>& ways, const std::vector<Kind>& like, auto&& is_wanted) {
     const auto ask_one = [&](const IpAddress& to, const Way& way) {
       if (way.port != 0 && way.from == to) return false;

@@ -111,7 +111,7 @@ std::string text_of(const Question& question, const NetworkState& network) {
   return out;
 }
 
-// net/ipv4/route.c, net/ipv6/route.c: by these the routes and rules that end packets answer, too.
+// net/ipv4/route.c, net/ipv6/route.c: routes and rules that end packets return these errors too.
 std::string text_of_refusal(int code) {
   if (code == ENETUNREACH) return "the kernel has no route";
   return std::generic_category().message(code);

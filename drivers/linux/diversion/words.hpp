@@ -1,4 +1,4 @@
-// Routes, rules and lookups in the words of ip(8), for people.
+// Routes, rules and lookups as text in ip(8) syntax, for messages.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ std::string text_of(const Route& route, const NetworkState& network);
 std::string text_of(const Rule& rule);
 // "10.64.0.129 from 10.64.0.1 iif swp1".
 std::string text_of(const Question& question, const NetworkState& network);
-// Of an errno that a lookup answers: "the kernel has no route".
+// For an errno that a lookup returned: "the kernel has no route".
 std::string text_of_refusal(int code);
 
 }  // namespace lockstep::diversion

@@ -29,9 +29,9 @@ bool ask_ethtool(int socket, std::string_view netdev, void* request) {
   return ::ioctl(socket, SIOCETHTOOL, &about) == 0;
 }
 
-// A request with room for `count` entries behind its header, and for many more: the kernel copies as many as
-// there are when it is asked, whatever the caller has room for (net/ethtool/ioctl.c of 6.1, ethtool_get_stats
-// and ethtool_get_strings), and a driver may have got more since they were counted.
+// A request with room for `count` entries after its header, and for many more: the kernel copies all entries
+// that exist at that time, regardless of the caller's buffer (net/ethtool/ioctl.c of 6.1, ethtool_get_stats
+// and ethtool_get_strings), and a driver may have added some since they were counted.
 template <class Header>
 std::vector<std::uint64_t> request_of(const Header& header, std::size_t count, std::size_t entry_bytes) {
   constexpr std::size_t kMore = 4096;

@@ -1,9 +1,9 @@
-// ethtool over generic netlink, in the calling thread's network namespace: what ports have, read for all of
+// ethtool over generic netlink, in the calling thread's network namespace: settings of ports, read for all of
 // them in one dump or for one, and set in one request.
 //
-// Promises: a set is acknowledged by the kernel before the function returns; whether the port's driver did
-// what was asked is for the caller to read (some acknowledge and ignore, some round). Refuses: a kernel
-// without ethtool netlink (< 5.6), unsupported. Not thread-safe.
+// Promises: a set is acknowledged by the kernel before the function returns; the caller has to read back
+// whether the port's driver did what was requested (some acknowledge and ignore, some round). Refuses: a
+// kernel without ethtool netlink (< 5.6), unsupported. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class Ethtool {
  public:
   static Result<Ethtool> open(const Call& call);
 
-  // Of all ports in one dump; those that have nothing of the kind are left out. One port that fails (its
-  // driver resets it) fails the dump.
+  // For all ports in one dump; those without settings of the kind are left out. One port that fails (while
+  // its driver resets it) fails the dump.
   Result<FactsByPort> read_all(ethtool::Kind kind, const Call& call);
-  // Of one port, or the kernel's answer why not.
+  // For one port, or the kernel's reason for refusing.
   struct Read {
     netlink::Answer answer;
     std::optional<ethtool::Facts> facts;
@@ -36,14 +36,15 @@ class Ethtool {
   Result<Read> read(ethtool::Kind kind, std::uint32_t index, const Call& call);
   // Names of a string set (ETH_SS_FEATURES, ETH_SS_LINK_MODES) by position, the same for all ports.
   Result<std::vector<std::string>> names(std::uint32_t set, const Call& call);
-  // The memory of the port's module, as module_eeprom.hpp has it. None: there is none to read.
+  // The memory of the port's module, as in module_eeprom.hpp. None: there is none to read.
   Result<std::optional<std::vector<std::byte>>> module_memory(std::uint32_t index, const Call& call);
 
-  // To be filled by ethtool::put_*(). Sent empty it sets nothing, and the kernel says whether the port could.
+  // To be filled by ethtool::put_*(). If sent empty it sets nothing, and the kernel's answer shows whether
+  // the port supports it.
   netlink::Request set_request(ethtool::Kind kind, std::uint32_t index) const;
   Result<netlink::Answer> change(netlink::Request& request, const Call& call);
 
-  // 802.3x global pause as configured, on: in either direction. Ports without it are left out.
+  // 802.3x global pause as configured; on: in either direction. Ports without it are left out.
   Result<std::map<std::uint32_t, bool>> pauses(const Call& call);
   Result<Done> set_pause(std::uint32_t index, bool on, const Call& call);  // in both directions
 

@@ -5,7 +5,7 @@
 namespace lockstep::ethtool {
 namespace {
 
-// As ethtool(8) groups them (its common.c, off_flag_def): a name that begins and ends like this.
+// Grouped as in ethtool(8) (its common.c, off_flag_def): by the beginning and end of a feature's name.
 struct Word {
   std::string_view word;
   std::string_view begin;
@@ -26,14 +26,14 @@ constexpr Word kWords[] = {{"rx", "rx-checksum"},
 bool belongs(std::string_view feature, std::string_view word) {
   const auto* const found = std::ranges::find(kWords, word, &Word::word);
   if (found == std::end(kWords)) return feature == word;
-  // Those that stand for several; the others are whole names ("rx-gro" is not "rx-gro-hw").
+  // Words for several features; the others are whole names ("rx-gro" is not "rx-gro-hw").
   const bool several = found->begin.ends_with('-') || !found->end.empty() || word == "sg";
   if (!several) return feature == found->begin;
   return feature.starts_with(found->begin) && feature.ends_with(found->end);
 }
 
-// Not tx-tcp-accecn-segmentation and the like: Linux 6.18 leaves that one on when a port can segment nothing
-// (netdev_fix_features drops the older ones only).
+// Excludes tx-tcp-accecn-segmentation and the like: Linux 6.18 leaves that one on when a port can segment
+// nothing (netdev_fix_features drops the older ones only).
 bool tells(std::string_view feature, std::string_view word) {
   if (word != "tso") return belongs(feature, word);
   return feature == "tx-tcp-segmentation" || feature == "tx-tcp6-segmentation";

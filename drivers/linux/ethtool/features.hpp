@@ -1,8 +1,9 @@
-// Offloads by the short words of ethtool(8) ("tso", "rxhash") or by the kernel's own names
-// ("rx-udp-gro-forwarding"): which features of the kernel each stands for.
+// Offloads by ethtool(8)'s short names ("tso", "rxhash") or by the kernel's own names
+// ("rx-udp-gro-forwarding"): the kernel features that each corresponds to.
 //
-// Promises: a word is on when any of its features is active, as `ethtool -k` tells it; tso is told by the two
-// that every port with it has. Refuses nothing: of a word that this kernel does not know nothing is told.
+// Promises: an offload is on if any of its features is active, as in `ethtool -k`; tso is determined by the
+// two features that every port with tso has. Refuses nothing: a name that this kernel does not know is not
+// reported.
 #pragma once
 
 #include <optional>
@@ -17,13 +18,13 @@ namespace lockstep::ethtool {
 // Names of features, each at its bit.
 using FeatureNames = std::vector<std::string>;
 
-// Told of every port, asked for or not.
+// Reported for every port, requested or not.
 inline constexpr std::string_view kUsualOffloads[] = {"gro", "gso", "tso"};
 
 bool is_known(std::string_view word, const FeatureNames& names);
-// None: this kernel knows no such word.
+// None: this kernel does not know the name.
 std::optional<bool> is_on(std::string_view word, const Features& features, const FeatureNames& names);
-// Those of a word's features that the port's driver lets be changed; none: the port has it fixed.
+// Those of an offload's features that the port's driver allows to be changed; none: fixed on this port.
 std::vector<std::string> changeable(std::string_view word, const Features& features,
                                     const FeatureNames& names);
 

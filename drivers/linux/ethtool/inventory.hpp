@@ -1,7 +1,7 @@
-// What ethtool tells of the ports of a namespace, as facts to print.
+// What ethtool reports for the ports of a namespace, as facts to print.
 //
-// Promises: changes nothing; a fact that a port does not tell is left empty, and a port that tells none is
-// left out. In the calling thread's network namespace. Refuses: a kernel without ethtool netlink (< 5.6).
+// Promises: changes nothing; a fact that a port does not report is left empty, and a port that reports none
+// is left out. In the calling thread's network namespace. Refuses: a kernel without ethtool netlink (< 5.6).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct NicFacts {
   std::vector<std::uint32_t> speeds;   // Mbit/s: those of its link modes
   std::optional<bool> autoneg;
   std::string fec;                                      // as configured: "auto", "rs"
-  std::string fec_active;                               // what the link has; empty: not told
+  std::string fec_active;                               // what the link uses; empty: not reported
   std::map<std::string, Amount, std::less<>> rings;     // rx, tx
   std::map<std::string, Amount, std::less<>> channels;  // combined, rx, tx
   std::optional<ModuleFacts> module;

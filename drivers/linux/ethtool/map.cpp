@@ -17,7 +17,7 @@ consteval ethtool::NumberAttribute number(Kind kind, std::string_view option) {
   throw "ethtool has no such number";
 }
 
-// A number of a row, by the entry's last key.
+// A row's number, by the entry's last key.
 struct KeyedNumber {
   std::string_view key;
   ethtool::NumberAttribute number;
@@ -37,13 +37,13 @@ using Changes = std::span<const Change* const>;
 struct MapRow {
   RowId row;
   Kind kind;
-  std::span<const KeyedNumber> numbers;  // none: the row is no number
-  std::string_view option;               // of ethtool(8); empty: the number's, or the entry's key
+  std::span<const KeyedNumber> numbers;  // none: the row is not a number
+  std::string_view option;               // of ethtool(8); empty: the number's option, or the entry's key
   Value (*read)(Path, const Facts&, const Names&);
   Result<Done> (*check)(const Change&, const Link&, const Facts&, const Names&);
-  // Changes of the row that passed check(), into one request.
+  // Puts changes of the row that passed check() into one request.
   void (*write)(Changes, const Facts&, const Names&, netlink::Request&);
-  // What the port took in place of the wanted value; none: that.
+  // The value that the port adopted instead of the desired one; none: the desired one.
   std::optional<std::string> (*taken)(const Change&, const Facts& before, const Facts& after, const Names&);
 };
 const MapRow& map_of(RowId id);
@@ -54,7 +54,7 @@ const ethtool::NumberAttribute* number_of(Path entry) {
   return nullptr;
 }
 
-// ethtool(8)'s option that shows a kind, and the one that sets it.
+// ethtool(8)'s options that show and set a kind.
 struct Options {
   std::string_view show;
   std::string_view set;
@@ -122,7 +122,7 @@ Value read_offload(Path entry, const Facts& facts, const Names& names) {
 
 std::string no_such(const ethtool::NumberAttribute& number, const Link& port) {
   return (port.kind.empty() ? "port" : port.kind) + ": ethtool " + std::string(options_of(number.kind).show) +
-         " tells no " + std::string(number.option);
+         " reports no " + std::string(number.option);
 }
 
 std::string no_feature(std::string_view word) {
@@ -156,7 +156,7 @@ Result<Done> check_number(const Change& change, const Link& port, const Facts& f
 Result<Done> check_speed(const Change& change, const Link& port, const Facts& facts, const Names& names) {
   const auto speeds = ethtool::speeds_of(std::get<ethtool::LinkModes>(facts).supported, names.link_modes);
   const auto is_wanted = [&](std::uint32_t one) { return one == change.want.as_integer(); };
-  // One that tells no modes (virtio_net) may take any speed.
+  // A port that reports no modes (virtio_net) may accept any speed.
   if (speeds.empty() || std::ranges::any_of(speeds, is_wanted)) return Done{};
   std::string those;
   for (const std::uint32_t one : speeds) those += (those.empty() ? "" : ", ") + std::to_string(one);
@@ -175,7 +175,7 @@ Result<Done> check_offload(const Change& change, const Link& port, const Facts& 
                asked(change) + ": fixed in this port" + shown_by(Kind::features, port.name)};
 }
 
-// What a value of the row has to be.
+// The required form of a row's value.
 struct Form {
   Value::Kind kind;
   std::string_view words;
@@ -188,8 +188,8 @@ Form form_of(RowId id) {
   }
 }
 
-// A told speed is the link's, which follows a change in its own time: only what can't become the wanted one
-// counts.
+// The reported speed is the link's, which follows a change with a delay: only a speed that can't become the
+// desired one counts.
 std::optional<std::string> speed_taken(const Change& change, const Facts& before, const Facts& after,
                                        const Names& names) {
   const auto& now = std::get<ethtool::LinkModes>(after);
@@ -206,7 +206,7 @@ std::optional<std::string> speed_taken(const Change& change, const Facts& before
   return "the port took " + std::to_string(*now.speed);
 }
 
-// A number that is as it was may have been rounded to that.
+// An unchanged number may be the result of rounding.
 std::optional<std::string> value_taken(const Change& change, const Facts& before, const Facts& after,
                                        const Names& names) {
   const Value have = value_of(change.path, after, names);
@@ -290,7 +290,7 @@ static_assert(has_each_row_once(kRows));
 
 const MapRow& map_of(RowId id) { return *find_row(kRows, id); }
 
-// Else it has one entry a port.
+// A row without keys has one entry per port.
 bool is_keyed(const MapRow& one) { return !one.numbers.empty() || one.kind == Kind::features; }
 
 std::vector<std::string> keys_of(const MapRow& one, const Names& names) {

@@ -18,7 +18,7 @@ using netlink::Request;
 
 constexpr std::uint16_t kHeader = 1;  // ETHTOOL_A_*_HEADER, the first attribute of every message
 
-// Of a number or of its bound; null: of neither.
+// Finds a number by its own attribute or that of its maximum; null: neither.
 const NumberAttribute* number_of(Kind kind, std::uint16_t attribute) {
   for (const NumberAttribute& one : kNumberAttributes)
     if (one.kind == kind && (one.attribute == attribute || (one.max != 0 && one.max == attribute)))
@@ -222,7 +222,7 @@ bool put_fec(Request& request, std::string_view word) {
   const bool automatic = word == "auto";
   if ((mode == std::end(kFecWords) || word == "llrs") && !automatic) return false;
   const std::size_t modes = request.open_nest(ETHTOOL_A_FEC_MODES);
-  request.put_flag(ETHTOOL_A_BITSET_NOMASK);  // the list is all there shall be
+  request.put_flag(ETHTOOL_A_BITSET_NOMASK);  // the list is complete
   const std::size_t bits = request.open_nest(ETHTOOL_A_BITSET_BITS);
   if (!automatic) {
     const std::size_t one = request.open_nest(ETHTOOL_A_BITSET_BITS_BIT);

@@ -1,7 +1,7 @@
-// ethtool netlink's messages as plain data: what a port has of each kind, and the bytes that ask for it and
-// set it.
+// ethtool netlink's messages as plain data: a port's settings of each kind, and the requests that read and
+// set them.
 //
-// Promises: decoders take bytes and check them; an attribute of a wrong size, or a reply without its port, is
+// Promises: decoders check the bytes they take; an attribute of a wrong size, or a reply without its port, is
 // an error; attributes that are not named here are skipped, as newer kernels add them. Refuses nothing. No
 // I/O here (ethtool.hpp). Format: linux/ethtool_netlink.h, Documentation/networking/ethtool-netlink.rst.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace lockstep::ethtool {
 
-// What is asked for and set in one request.
+// The unit of one request, read or set.
 enum class Kind : std::uint8_t { link, fec, rings, channels, coalescing, pause, features };
 
 struct KindFacts {
@@ -30,12 +30,12 @@ struct KindFacts {
 };
 KindFacts facts_of(Kind kind);
 
-using Bits = std::vector<std::uint32_t>;  // 32 a word, the lowest bit first
+using Bits = std::vector<std::uint32_t>;  // 32 bits an element, the lowest bit first
 bool bit(const Bits& bits, std::size_t at);
 
 struct LinkModes {
   bool autoneg = false;
-  std::optional<std::uint32_t> speed;  // Mbit/s; none: not told (no link)
+  std::optional<std::uint32_t> speed;  // Mbit/s; none: not reported (no link)
   Bits supported;                      // ETHTOOL_LINK_MODE_*_BIT
   Bits advertised;
 };
@@ -43,16 +43,16 @@ struct LinkModes {
 struct Fec {
   bool automatic = false;
   Bits modes;                           // as configured: ETHTOOL_LINK_MODE_FEC_*_BIT
-  std::optional<std::uint32_t> active;  // one of those bits; none: not told
+  std::optional<std::uint32_t> active;  // one of those bits; none: not reported
 };
 
-// A number that is told and set, whatever its kind; others are skipped.
+// A number that is read and set, for any kind; others are skipped.
 struct NumberAttribute {
   Kind kind = Kind::rings;
-  std::string_view option;  // of ethtool(8)
+  std::string_view option;  // option of ethtool(8)
   std::uint16_t attribute = 0;
-  std::uint16_t max = 0;  // the attribute that bounds it; 0: none does
-  std::size_t bytes = 4;  // of the number and its bound
+  std::uint16_t max = 0;  // the attribute with its maximum; 0: no maximum
+  std::size_t bytes = 4;  // size of the number and its maximum
 };
 inline constexpr NumberAttribute kNumberAttributes[] = {
     {Kind::rings, "rx", ETHTOOL_A_RINGS_RX, ETHTOOL_A_RINGS_RX_MAX},
@@ -70,7 +70,7 @@ inline constexpr NumberAttribute kNumberAttributes[] = {
     {Kind::pause, "tx", ETHTOOL_A_PAUSE_TX, 0, 1},
 };
 
-// Rings, channels, coalescing, pause: numbers by their attribute. One that the port has not is not there.
+// Rings, channels, coalescing, pause: numbers by their attribute. One that the port does not have is absent.
 using Numbers = std::map<std::uint16_t, std::uint32_t>;
 
 // By the position of a feature's name in the kernel's list (ETH_SS_FEATURES).
@@ -89,26 +89,26 @@ Result<PortFacts> decode(Kind kind, netlink::Bytes payload);
 // The payload of one ETHTOOL_MSG_STRSET_GET_REPLY with one set: names by position.
 Result<std::vector<std::string>> decode_names(netlink::Bytes payload);
 
-// Requests to ethtool's family, whose number differs from boot to boot. `index` 0: all ports, as a dump.
+// Requests to ethtool's family, whose number varies between boots. `index` 0: all ports, as a dump.
 netlink::Request request(std::uint16_t family, std::uint8_t command, std::uint16_t flags, std::uint32_t index,
                          std::uint32_t header_flags = 0);
 netlink::Request names_request(std::uint16_t family, std::uint32_t set);
 netlink::Request get_request(std::uint16_t family, Kind kind, std::uint32_t index);
-// Nothing is set by it as it is: put_*() add what is.
+// Sets nothing by itself: put_*() add the settings.
 netlink::Request set_request(std::uint16_t family, Kind kind, std::uint32_t index);
 void put_number(netlink::Request& request, Kind kind, std::uint16_t attribute, std::uint32_t number);
 // "auto", "off", "rs" or "baser". False: none of them.
 bool put_fec(netlink::Request& request, std::string_view word);
 void put_features(netlink::Request& request, const std::map<std::string, bool>& by_name);
 
-// The words of what is configured: "off", "rs", "baser", "llrs", several joined by blanks; "auto" whatever it
-// may choose from, which some drivers tell beside it (bnxt_ethtool.c, bnxt_get_fecparam).
+// The configured modes: "off", "rs", "baser", "llrs", several joined by blanks; "auto" regardless of the
+// modes it may choose from, which some drivers report beside it (bnxt_ethtool.c, bnxt_get_fecparam).
 std::string words_of(const Fec& fec);
-// Of one ETHTOOL_LINK_MODE_FEC_*_BIT; empty: of none.
+// For one ETHTOOL_LINK_MODE_FEC_*_BIT; empty: unknown.
 std::string_view fec_word(std::uint32_t bit);
 // The Mbit/s of a link mode by its name, "100000baseCR4/Full"; 0: the name of something else ("Autoneg").
 std::uint32_t speed_of(std::string_view link_mode);
-// Those of a port's modes, each once, in rising order.
+// The speeds of a port's modes, each once, in ascending order.
 std::vector<std::uint32_t> speeds_of(const Bits& modes, const std::vector<std::string>& names);
 
 }  // namespace lockstep::ethtool

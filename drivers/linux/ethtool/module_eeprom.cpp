@@ -25,7 +25,7 @@ constexpr Identifier kIdentifiers[] = {
     {0x19, "OSFP", Management::cmis},      {0x1E, "QSFP with CMIS", Management::cmis},
     {0x1F, "SFP-DD", Management::cmis},    {0x20, "SFP with CMIS", Management::cmis}};
 
-// Where the texts are: SFF-8472 table 4-1, SFF-8636 table 6-14, CMIS 5.0 table 8-27.
+// Offsets of the texts: SFF-8472 table 4-1, SFF-8636 table 6-14, CMIS 5.0 table 8-27.
 struct Texts {
   std::size_t vendor;
   std::size_t part;
@@ -59,7 +59,7 @@ std::string text(Bytes memory, std::size_t at, std::size_t size) {
   return out.find_first_not_of('?') == std::string::npos ? std::string() : out;
 }
 
-// SFF-8024's connector types for what has none: the cable is part of the module.
+// SFF-8024's connector types for modules without a connector: the cable is part of the module.
 bool is_cable(std::uint8_t connector) { return connector == 0x21 || connector == 0x23; }
 
 // Device technology: SFF-8636 table 6-21 (upper four bits), CMIS 5.0 table 8-36.
@@ -76,7 +76,8 @@ void add_sff8472_cable(Bytes memory, ModuleFacts& out) {
   out.medium = (cable & kPassive) != 0  ? "passive copper"
                : (cable & kActive) != 0 ? "active copper"
                                         : "optical";
-  // Of copper in metres; else the reach over a fibre that is not there to measure.
+  // For copper, the length in metres; else it is the supported reach over a separate fibre, which can't be
+  // measured.
   if (out.medium != "optical") out.decimetres = number(memory, 18) * 10U;
 }
 

@@ -39,8 +39,8 @@ std::vector<Kind> kinds_of(const std::vector<RowId>& rows) {
   return out;
 }
 
-// All ports of one kind; each that fails is told to `failed`, nullptr standing for all of them once the call
-// is over, and the rest is complete.
+// Reads all ports of one kind; each that fails is passed to `failed`, with nullptr for all of them once the
+// call is over, and the rest is complete.
 FactsByPort read_kind(Ethtool& ethtool, Kind kind, const std::vector<Link>& ports, const Call& call,
                       const std::function<void(const Link*, const Error&)>& failed) {
   auto all = ethtool.read_all(kind, call);
@@ -77,7 +77,7 @@ class KindChange {
   }
 
  private:
-  // Of `which` those stay whose fate is not known yet when it ends with an error.
+  // If it ends with an error, `which` keeps the changes whose outcome is not known yet.
   Result<Done> try_all(const Link& port, Kind kind, std::vector<std::size_t>& which) {
     TRY(const Ethtool::Read before, ethtool_.read(kind, port.index, call_));
     if (!before.facts) return error_of(before.answer, port, kind, "get");
@@ -100,7 +100,8 @@ class KindChange {
     return Done{};
   }
 
-  // Answers those that the port can't be asked for, and what is never split from them, and takes them out.
+  // Reports the changes that can't be requested of the port, together with those of the same commit unit, and
+  // removes them.
   void check(const Link& port, const Facts& facts, std::vector<std::size_t>& which) {
     for (const std::size_t at : which)
       if (auto checked = ethtool_map::check(changes_[at], port, facts, names_); !checked)
@@ -122,7 +123,7 @@ class KindChange {
   const Call& call_;
 };
 
-// What it keeps from call to call is shared, as a call that was given up on may still be at work.
+// Data kept between calls is shared, as an abandoned call may still be running.
 class EthtoolPart final : public LinuxPart {
  public:
   std::vector<RowId> reads() const override { return ethtool_map::rows(); }
@@ -135,8 +136,8 @@ class EthtoolPart final : public LinuxPart {
   Answers apply(const ChangeSet& changes, const std::vector<Link>& ports, const Call& call) override;
 
  private:
-  // The kernel's own lists, which are asked for once, as they stay as they are while it runs; and the
-  // offloads among `entries`.
+  // The kernel's own lists, which are requested once, as they don't change while it runs; and the offloads
+  // among `entries`.
   Result<ethtool_map::Names> names(Ethtool& ethtool, bool link_modes, const std::vector<Path>& entries,
                                    const Call& call);
 
@@ -159,7 +160,7 @@ Result<ethtool_map::Names> EthtoolPart::names(Ethtool& ethtool, bool link_modes,
   return out;
 }
 
-// Why a port has not the kind, or can't have it set; empty: it can.
+// Why a port does not support the kind, or does not allow setting it; empty: it does.
 Result<std::string> why_not(Ethtool& ethtool, Kind kind, const Link& port, bool has, const Call& call) {
   const auto lack = [&](const Answer& answer, std::string_view verb) {
     const Error error = error_of(answer, port, kind, verb);
@@ -223,7 +224,7 @@ void EthtoolPart::read(const Scope& scope, const std::vector<Link>& ports, TreeB
 
 Answers EthtoolPart::apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) {
   std::vector<Path> entries;
-  std::vector<std::pair<std::pair<std::string, Kind>, std::vector<std::size_t>>> groups;  // as they come
+  std::vector<std::pair<std::pair<std::string, Kind>, std::vector<std::size_t>>> groups;  // in order seen
   for (std::size_t at = 0; at < changes.size(); ++at) {
     entries.push_back(changes[at].path);
     const std::pair of(std::string(entries[at].key(0)), ethtool_map::kind_of(entries[at].row()));

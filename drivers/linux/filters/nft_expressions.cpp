@@ -18,14 +18,14 @@ using netlink::Bytes;
 constexpr std::size_t kRegisterBytes = 64;  // NFT_REG32_COUNT of four bytes each
 constexpr std::size_t kWord = 4;
 
-// The first four of nf_tables are of 16 bytes, the others lie over them in words.
+// The first four registers of nf_tables have 16 bytes; the others overlay them in units of four bytes.
 std::size_t place_of(std::uint32_t number) {
   constexpr std::size_t kLarge = 16;
   if (number >= NFT_REG32_00) return std::min<std::size_t>((number - NFT_REG32_00) * kWord, kRegisterBytes);
   return number >= NFT_REG_1 ? std::min<std::size_t>((number - NFT_REG_1) * kLarge, kRegisterBytes) : 0;
 }
 
-// Ranges of concatenated fields: prefixes, and ranges of words, are alike word by word.
+// Ranges of concatenated fields, as prefixes or as ranges of four-byte units, are compared unit by unit.
 Match within_words(const Field& field, Bytes first, Bytes last) {
   Match out = Match::yes;
   for (std::size_t at = 0; at < first.size() && at < last.size(); at += kWord) {
@@ -40,7 +40,7 @@ struct Found {
   Bytes data;
 };
 
-// How an element's key, or what begins with it, matches: a range ends where the next key begins.
+// Matches an element's key, or a prefix of it: a range ends at the next key.
 Match match_of(const Set& set, std::size_t index, const Field& value) {
   const Element& one = set.elements[index];
   const Field part = value.part(0, one.key.size());
@@ -52,7 +52,7 @@ Match match_of(const Set& set, std::size_t index, const Field& value) {
   return match;
 }
 
-// The elements that a value may be; one that it is for sure is the last.
+// The elements that a value may equal; the first certain match ends the list.
 std::vector<Found> found_in(const Set& set, const Field& value) {
   std::vector<Found> out;
   const Element* otherwise = nullptr;
@@ -91,7 +91,7 @@ class Machine {
 
  private:
   Field read(std::uint32_t number, std::size_t size) const { return registers_.part(place_of(number), size); }
-  // Registers are written in whole words.
+  // Registers are written in whole four-byte units.
   void write(std::uint32_t number, Field field) {
     while (field.value.size() % kWord != 0) {
       field.value.push_back(std::byte{0});
@@ -100,7 +100,7 @@ class Machine {
     registers_.put(place_of(number), field);
   }
 
-  // How an expression goes on; what it does is put into `out`.
+  // The match result of an expression; its action is put into `out`.
   Match step(const Expression& one, RuleResult& out);
   Match meta(Bytes data);
   Match payload(Bytes data, RuleResult& out);
@@ -137,7 +137,7 @@ Bytes value_of(Bytes data) {
   return table ? table->bytes(NFTA_DATA_VALUE) : Bytes{};
 }
 
-// An interface's name fills its register with zeros.
+// An interface's name, padded with zeros to the register's size.
 Field name_field(const Port& port) {
   constexpr std::size_t kSize = 16;  // IFNAMSIZ, linux/if.h
   std::vector<std::byte> out(kSize);
@@ -175,7 +175,7 @@ Match Machine::meta(Bytes data) {
   return Match::yes;
 }
 
-// In front of an IP packet without a VLAN: the EtherType behind two addresses (IEEE 802.3, 3.1.1).
+// The bytes before an IP packet without a VLAN tag: the EtherType follows two addresses (IEEE 802.3, 3.1.1).
 Field link_header(bool v6) {
   constexpr std::size_t kType = 12;
   Field out = Field::unknown(kType + sizeof(std::uint16_t));
@@ -222,7 +222,7 @@ Match Machine::ct(Bytes data) {
   return Match::yes;
 }
 
-// The way back leads over the port that the packet came by.
+// The reverse path leads through the port on which the packet arrived.
 Match Machine::fib(Bytes data) {
   auto table = AttributeTable<NFTA_FIB_MAX + 1>::parse(data, "fib");
   if (!table) return Match::maybe;
@@ -280,7 +280,7 @@ Match Machine::bitwise(Bytes data) {
   const Bytes flip = value_of(table->bytes(NFTA_BITWISE_XOR));
   Field field = read(number_of(*table, NFTA_BITWISE_SREG).value_or(0), size);
   if (number_of(*table, NFTA_BITWISE_OP).value_or(0) != 0 || mask.size() != size || flip.size() != size) {
-    field = Field::unknown(size);  // a shift, or of two registers
+    field = Field::unknown(size);  // a shift, or an operation on two registers
   } else {
     field.mask(mask);
     for (std::size_t i = 0; i < size; ++i) field.value[i] ^= flip[i];
@@ -315,7 +315,7 @@ Match Machine::immediate(Bytes data, RuleResult& out) {
   return Match::yes;
 }
 
-// Each element that it may be is a result of the rule, where a map leads on by verdicts.
+// Each element that the value may equal is a result of the rule, if a map continues by verdicts.
 std::vector<RuleResult> Machine::look_up(const Expression& one) {
   const RuleResult unknown{Match::maybe, {}, {}};
   auto table = AttributeTable<NFTA_LOOKUP_MAX + 1>::parse(one.data, "lookup");
@@ -347,7 +347,7 @@ std::vector<RuleResult> Machine::look_up(const Expression& one) {
   return {{std::min(match_, match), {}, {}}};
 }
 
-// Whether an expression takes packets away by itself; empty: none of these.
+// The expression's name, if it takes packets away by itself; empty: it does not.
 std::string_view taken_by(const Expression& one) {
   static constexpr std::pair<std::string_view, std::string_view> kTaking[] = {
       {"fwd", "fwd"},        {"masq", "masquerade"}, {"nat", "nat"},           {"queue", "queue"},
@@ -362,7 +362,7 @@ bool goes_on(const Expression& one) {
   return std::ranges::find(kPassing, std::string_view(one.name)) != std::end(kPassing);
 }
 
-// A counter and the like; a limit, a quota or a number of connections may be used up.
+// A counter and the like passes all packets; a limit, a quota or a connection limit may be exhausted.
 bool passes_all(const Expression& object) {
   auto table = AttributeTable<NFTA_OBJREF_MAX + 1>::parse(object.data, "objref");
   if (!table) return false;
@@ -392,7 +392,7 @@ Match Machine::step(const Expression& one, RuleResult& out) {
     return Match::yes;
   }
   if (one.name == "target") {
-    packet_.mark = Field::unknown(kWord);  // it may set it
+    packet_.mark = Field::unknown(kWord);  // the target may set it
     if (may_untrack(one)) packet_.state = Field::unknown(kWord);
     return Match::yes;
   }

@@ -1,8 +1,8 @@
-// The expressions of one rule, one after the other, over the registers of nf_tables.
+// Evaluates the expressions of one rule in order, over the registers of nf_tables.
 //
-// Promises: what is asked for and not known here (a rate, a random number, a socket's user) may match or not,
-// and so may what is not understood, such as a message that lies about its lengths; of a set each element
-// that a value may be counts for itself. Formats: linux/netfilter/nf_tables.h; meaning:
+// Promises: an expression on something unknown here (a rate, a random number, a socket's user) may match or
+// not, and so may anything that is not understood, such as a message with wrong lengths; in a set, each
+// element that a value may equal is considered separately. Formats: linux/netfilter/nf_tables.h; meaning:
 // net/netfilter/nft_*.c.
 #pragma once
 
@@ -16,14 +16,15 @@ struct Verdict {
   std::string chain;       // of a jump
 };
 
-// One thing that a rule may do.
+// One possible result of a rule.
 struct RuleResult {
   Match match = Match::yes;
   Verdict verdict{};
-  std::string taken{};  // "reject": by an expression that is a verdict itself
+  std::string taken{};  // "reject": if the expression is a verdict itself
 };
 
-// `sure`: the packet is at this rule whatever is not known of it. Marks that the rule sets stay with it.
+// `sure`: the packet arrives at this rule for all values of its unknown bits. Marks that the rule sets are
+// kept in the packet.
 std::vector<RuleResult> results_of(const Rule& rule, const Ruleset& rules, const Chain& chain, bool sure,
                                    Packet& packet);
 

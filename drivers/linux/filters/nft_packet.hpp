@@ -1,8 +1,8 @@
-// A packet of which some bits are known and some may be anything, and what can be said of comparisons of
-// them.
+// A packet of which some bits are known and some unknown, and the results of comparisons on
+// it.
 //
-// Promises: pure; `yes` and `no` hold for each value of what is not known. Bytes are compared as memcmp(3)
-// does, as nf_tables has them in its registers.
+// Promises: pure; `yes` and `no` hold for every value of the unknown bits. Bytes are compared
+// as memcmp(3) does, like nf_tables compares its registers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr Match negated(Match one) {
   return one == Match::yes ? Match::no : one == Match::no ? Match::yes : Match::maybe;
 }
 
-// Bytes of which each bit is known or not. Outside of them nothing is known.
+// Bytes of which each bit is known or not. Bytes outside are unknown.
 struct Field {
   std::vector<std::byte> value;
   std::vector<std::byte> known;  // 1: the bit is as in `value`
@@ -32,12 +32,12 @@ struct Field {
   template <class T>
   requires std::is_trivially_copyable_v<T>
   static Field of_number(T number) { return of(std::as_bytes(std::span<const T, 1>(&number, 1))); }
-  // What is behind the end is unknown.
+  // Anything past the end is unknown.
   Field part(std::size_t offset, std::size_t size) const;
   void put(std::size_t offset, const Field& from);
-  // Bits outside of `by`, which is as long, are 0.
+  // Clears all bits that are not set in `by`, which has the same length.
   void mask(netlink::Bytes by);
-  // The lowest and the highest that it can be.
+  // The lowest or the highest possible value.
   std::vector<std::byte> bound(bool high) const;
 };
 
@@ -53,19 +53,19 @@ struct Port {
   std::string name;
 };
 
-// As it is on its way through the hooks of one device.
+// A packet on its way through the hooks of one device.
 struct Packet {
   bool v6 = false;
   std::uint8_t protocol = 0;  // IPPROTO_*
   Field network;              // its IP header
   Field transport;
-  Port in;   // index 0: this device sends it itself
-  Port out;  // index 0: it ends here, or where it goes is not decided yet
+  Port in;   // index 0: sent by this device itself
+  Port out;  // index 0: delivered locally, or not routed yet
   bool from_here = false;
   bool to_here = false;
   Field state = Field::of_number(CtState::fresh);
   Field mark = Field::of_number(std::uint32_t{0});
-  Field connection_mark = Field::of_number(std::uint32_t{0});  // as a packet before it may have left it
+  Field connection_mark = Field::of_number(std::uint32_t{0});  // as an earlier packet may have left it
 };
 
 }  // namespace lockstep::nft

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> devices_of(AttributeTable<NFTA_HOOK_MAX + 1>& h
   return out;
 }
 
-// What lists hold: NFTA_LIST_ELEM.
+// The content of lists: NFTA_LIST_ELEM.
 Result<Rule> expressions_of(Bytes list) {
   Rule out;
   AttributeWalk walk(list);
@@ -76,7 +76,7 @@ Result<std::optional<SetOf>> decode_set(Bytes payload) {
   TRY(const auto frame, netlink::framed<nfgenmsg>(payload, "set"));
   TRY(auto table, AttributeTable<NFTA_SET_MAX + 1>::parse(frame.attributes, "set"));
   SetOf out{{frame.header.nfgen_family, table.text(NFTA_SET_TABLE), table.text(NFTA_SET_NAME)}, {}};
-  // Of concatenated fields each element says its own end.
+  // In a set of concatenated fields each element has an end of its own.
   const std::uint32_t flags = number_of(table, NFTA_SET_FLAGS).value_or(0);
   out.set.has_intervals = (flags & (NFT_SET_INTERVAL | NFT_SET_CONCAT)) == NFT_SET_INTERVAL;
   TRY_DONE(table.sound("set"));
@@ -102,7 +102,7 @@ Result<Done> read_elements(Socket& socket, const Name& name, const Call& call, S
       [&] { out.elements.clear(); });
 }
 
-// The sets that rules of `chain` look something up in.
+// Collects the sets that rules of `chain` look something up in.
 Result<Done> note_lookups(const Chain& chain, std::set<Name>& out) {
   for (const Rule& rule : chain.rules)
     for (const Expression& one : rule) {
@@ -195,7 +195,7 @@ Result<std::optional<std::uint32_t>> generation(Socket& socket, const Call& call
         out = number_of(table, NFTA_GEN_ID);
         return table.sound("generation");
       }));
-  // nfnetlink.c, nfnetlink_rcv_msg, of a subsystem that is not there.
+  // The error of nfnetlink.c, nfnetlink_rcv_msg, for a missing subsystem.
   if (answer.code == EINVAL) return std::optional<std::uint32_t>();
   if (answer.code != 0) return netlink::to_error(answer, "the generation of nf_tables");
   return out;

@@ -1,8 +1,8 @@
 // The rules of nf_tables in one network namespace, as the kernel dumps them; iptables-nft's are among them.
 //
-// Promises: what is read is data, and nothing is judged here (nft_walk.hpp does); tables that are dormant are
-// left out, and sets that no rule looks something up in. A set of more than kElementsMax elements is known by
-// its name only. Refuses what lies about its lengths; what is not understood is kept as it came. Formats:
+// Promises: only decodes; nft_walk.hpp evaluates the rules. Dormant tables are left out, as are sets that no
+// rule looks something up in. Of a set with more than kElementsMax elements only the name is kept. Refuses
+// messages with wrong lengths; what is not understood is kept as received. Formats:
 // linux/netfilter/nf_tables.h, nfnetlink.h.
 #pragma once
 
@@ -29,7 +29,7 @@ using Rule = std::vector<Expression>;
 struct Hook {
   std::uint32_t number = 0;  // NF_INET_*, NF_NETDEV_*
   std::int32_t priority = 0;
-  std::vector<std::string> devices;  // of netdev, and of ingress; "rail*" is all that begin so
+  std::vector<std::string> devices;  // of netdev, and of ingress; "rail*" matches by prefix
 };
 
 struct Chain {
@@ -44,7 +44,7 @@ struct Chain {
 struct Element {
   std::vector<std::byte> key;
   std::vector<std::byte> key_end;  // inclusive; empty: the key alone
-  bool ends_interval = false;      // the key is the first one behind an interval
+  bool ends_interval = false;      // the key is the first one after an interval
   bool for_all_else = false;
   std::vector<std::byte> data;  // of a map: what NFTA_SET_ELEM_DATA holds
 };
@@ -63,10 +63,10 @@ struct Ruleset {
   std::map<Name, Set> sets;
 };
 
-// A choice: 100,000 addresses are a large blocklist.
+// An arbitrary limit: 100,000 addresses are a large blocklist.
 inline constexpr std::size_t kElementsMax = 100'000;
 
-// A number that each change of the rules raises; none: this kernel has no nf_tables.
+// A number that increases with each change of the rules; none: this kernel has no nf_tables.
 Result<std::optional<std::uint32_t>> generation(netlink::Socket& socket, const Call& call);
 Result<Ruleset> read_ruleset(netlink::Socket& socket, const Call& call);
 

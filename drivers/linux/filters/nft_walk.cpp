@@ -24,11 +24,11 @@ class Walk {
   }
 
  private:
-  // What may become of a packet in a chain, by all that is not known.
+  // What may happen to a packet in a chain, over all values of its unknown bits.
   struct Ways {
-    bool comes_out = false;  // at its end
-    bool ends = false;       // there: accepted, or taken
-    bool goes_on = false;    // with the next rule of the chain that it came from
+    bool comes_out = false;  // reaches the chain's end
+    bool ends = false;       // ends in the chain: accepted, or taken
+    bool goes_on = false;    // returns to the next rule of the calling chain
   };
 
   Ways run(const Chain& chain, bool sure, int depth) {
@@ -44,7 +44,7 @@ class Walk {
         out.ends = out.ends || ways.ends;
         out.comes_out = out.comes_out || ways.comes_out;
         if (!ways.goes_on && one.match == Match::yes) return out;
-        sure = sure && !ways.ends && !ways.comes_out;  // else what comes next is met by some packets only
+        sure = sure && !ways.ends && !ways.comes_out;  // else only some packets get to the next rule
       }
     }
     out.comes_out = true;

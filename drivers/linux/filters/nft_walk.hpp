@@ -1,9 +1,9 @@
-// What the rules of nf_tables make of a packet: a walk of them as the kernel's own
-// (net/netfilter/nf_tables_core.c, nft_do_chain).
+// What the rules of nf_tables do to a packet, evaluated like the kernel does (net/netfilter/nf_tables_core.c,
+// nft_do_chain).
 //
-// Promises: pure. What takes the packet away, or leads it elsewhere, for some value of what is not known of
-// it is named, each once; what does so for none is not. Rules that may match are followed, and what comes
-// behind them as well. Refuses to follow more than kRulesMax rules for one packet, and names that.
+// Promises: pure. Whatever drops or redirects the packet for some value of its unknown bits is named, each
+// once; what does so for no value is not. Rules that may match are followed, and so are the rules after them.
+// Refuses to follow more than kRulesMax rules for one packet, and reports that.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace lockstep::nft {
 
-// A choice, far above what a packet meets on a node with 10,000 services.
+// An arbitrary limit, far above what a packet passes on a node with 10,000 services.
 inline constexpr std::size_t kRulesMax = 1'000'000;
 
 // What one base chain does to the packet: "drop", "policy drop", "reject in DOCKER-USER".

@@ -31,7 +31,7 @@ bool wants_transformation(netlink::Bytes templates, std::uint8_t direction) {
   return false;
 }
 
-// A packet without a mark is one of a policy for the mark 0, whatever its mask (linux/xfrm.h, xfrm_mark).
+// A packet without a mark matches a policy for the mark 0, whatever its mask (linux/xfrm.h, xfrm_mark).
 bool is_for_marked(const Attributes& attributes) {
   const auto mark = netlink::read_as<xfrm_mark>(attributes.bytes(XFRMA_MARK));
   return mark && mark->v != 0;

@@ -1,10 +1,10 @@
-// IPsec's policies (XFRM), decoded: which packets a namespace drops, wants transformed or lets pass as they
-// are.
+// IPsec policies (XFRM), decoded: which packets a namespace drops, requires to be transformed or passes
+// unchanged.
 //
-// Promises: policies of sockets, of XFRM interfaces and of packets with a mark are of no interest, as no
-// packet of RoCE or TCP of a pool is one of theirs. A template that packets may do without (`level use`)
-// counts on the way out, where they are transformed once there is a state for it. Refuses a selector of a
-// family or length that no address has. Formats: linux/xfrm.h; net/xfrm/xfrm_user.c; ip-xfrm(8).
+// Promises: policies of sockets, of XFRM interfaces and of packets with a mark are ignored, as they never
+// apply to a pool's RoCE or TCP packets. An optional template (`level use`) counts on the way out, where
+// packets are transformed as soon as a state for it exists. Refuses a selector with a family or length that
+// no address has. Formats: linux/xfrm.h; net/xfrm/xfrm_user.c; ip-xfrm(8).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Policy {
   IpPrefix from;
   IpPrefix to;
   std::uint8_t ip_protocol = 0;  // 0: any
-  // The bits of its mask in which a port is to equal it.
+  // A port matches if it equals `number` in the bits of `mask`.
   struct Port {
     std::uint16_t number = 0;
     std::uint16_t mask = 0;
@@ -41,7 +41,7 @@ struct Policy {
 
 // nullopt: of no interest.
 Result<std::optional<Policy>> decode_policy(netlink::Bytes payload);
-// Of the calling thread's namespace; none where the kernel has no XFRM.
+// For the calling thread's namespace; empty if the kernel has no XFRM.
 Result<std::vector<Policy>> read_policies(const Call& call);
 // "xfrm policy out: from 10.64.0.0/16 to 10.64.0.0/16 proto 17 dport 4791 dev rail0 block". `interface`: its
 // name.

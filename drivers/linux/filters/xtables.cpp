@@ -15,7 +15,7 @@ using netlink::AttributeTable;
 using netlink::Bytes;
 using netlink::read_as;
 
-// A part of a condition: what is inverted by its bit.
+// One condition, inverted if its bit is set.
 Match inverted_by(std::uint32_t flags, std::uint32_t bit, Match match) {
   return (flags & bit) != 0 ? negated(match) : match;
 }
@@ -23,18 +23,18 @@ Match inverted_by(std::uint32_t flags, std::uint32_t bit, Match match) {
 Match both(Match one, Match other) { return std::min(one, other); }
 
 // struct xt_conntrack_mtinfo2 and 3 of linux/netfilter/xt_conntrack.h, which can't be included beside
-// netinet/in.h: 8 addresses, 2 times and 5 numbers lie before.
+// netinet/in.h: preceded by 8 addresses, 2 times and 5 numbers.
 Match of_conntrack(Bytes info, const Packet& packet) {
   constexpr std::size_t kFlags = 8 * 16 + 2 * 4 + 5 * 2;
   struct Flags {
     std::uint16_t match;
     std::uint16_t invert;
-    std::uint16_t state;  // bits as nf_tables has them (NF_CT_STATE_BIT)
+    std::uint16_t state;  // the same bits as in nf_tables (NF_CT_STATE_BIT)
   };
   if (info.size() < kFlags) return Match::maybe;
   const auto read = read_as<Flags>(info.subspan(kFlags));
   constexpr std::uint16_t kState = 1 << 0;   // XT_CONNTRACK_STATE
-  constexpr std::uint16_t kAlias = 1 << 13;  // XT_CONNTRACK_STATE_ALIAS: it was called "state"
+  constexpr std::uint16_t kAlias = 1 << 13;  // XT_CONNTRACK_STATE_ALIAS: written as "state"
   if (!read || (read->match & ~(kState | kAlias)) != 0) return Match::maybe;
   if ((read->match & kState) == 0) return Match::yes;
   Match match = Match::no;

@@ -10,9 +10,9 @@
 namespace lockstep::nft {
 
 Match matches_of_iptables(const Expression& match, const Packet& packet);
-// "REJECT", if the target takes packets away or leads them elsewhere; empty: it goes on.
+// "REJECT", if the target drops or redirects packets; empty: it does not.
 std::string taken_by_target(const Expression& target);
-// CT, which takes a packet out of connection tracking or puts it into a zone.
+// CT, which exempts a packet from connection tracking or assigns it to a zone.
 bool may_untrack(const Expression& target);
 
 }  // namespace lockstep::nft

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Settings that every user's jobs and logins read.
+// Readable by every user's jobs and logins.
 constexpr mode_t kOwnFileMode = 0644;
 
 Error failed(std::string_view path, int code) {

@@ -1,40 +1,18 @@
 // firmware[*]: firmware versions of NICs, by the platform's name in specs/platforms.
 //
-// A NIC's version is what its RDMA device tells (fw_ver: Documentation/ABI/stable/sysfs-class-infiniband);
-// which NICs are of a platform is told by their PCI ids (pci.ids; for thor2: bnxt_pci_tbl in the kernel's
-// bnxt.c). Where no ids of a platform are known, as of pollara-400, which pci.ids does not name, that is
-// said. Read and compared, never written: flashing is the vendor's tool's matter, and takes a reset.
+// A NIC's version is reported by its RDMA device (fw_ver: Documentation/ABI/stable/sysfs-class-infiniband).
+// If a platform's PCI ids are unknown (nic_platform.hpp), that is reported. Read and compared, never written:
+// flashing is done with the vendor's tool, and requires a reset.
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/nic_platform.hpp"
 #include "drivers/linux/host/pci.hpp"
 
 namespace lockstep {
 namespace {
 
 using host_map::kFirmware;
-
-struct PlatformId {
-  std::string_view platform;
-  std::uint32_t vendor;
-  std::uint32_t device;
-};
-constexpr PlatformId kPlatformIds[] = {
-    {"connectx-6-dx", 0x15b3, 0x101d}, {"connectx-7", 0x15b3, 0x1021}, {"connectx-8", 0x15b3, 0x1023},
-    {"bluefield-3", 0x15b3, 0xa2dc},   {"e810", 0x8086, 0x1591},       {"e810", 0x8086, 0x1592},
-    {"e810", 0x8086, 0x1593},          {"e810", 0x8086, 0x1599},       {"e810", 0x8086, 0x159a},
-    {"e810", 0x8086, 0x159b},          {"thor2", 0x14e4, 0x1760}};
-
-bool has_ids(std::string_view platform) {
-  return std::any_of(std::begin(kPlatformIds), std::end(kPlatformIds),
-                     [&](const PlatformId& one) { return one.platform == platform; });
-}
-
-bool is_of(const PciFunction& nic, std::string_view platform) {
-  return std::any_of(std::begin(kPlatformIds), std::end(kPlatformIds), [&](const PlatformId& one) {
-    return one.platform == platform && one.vendor == nic.vendor && one.device == nic.device;
-  });
-}
 
 class Firmware final : public HostSetting {
  public:
@@ -44,11 +22,11 @@ class Firmware final : public HostSetting {
     std::vector<Incapable> out;
     for (const std::string& platform : scope.names(kFirmware)) {
       const auto version = version_of(platform);
-      if (!version) continue;  // read() tells
+      if (!version) continue;  // reported by read()
       std::string have = "which NICs are of platform " + platform + " is not known here";
       if (*version)
-        have = platform + " runs " + version->to_string() + "; firmware is flashed by hand";
-      else if (has_ids(platform))
+        have = platform + " runs " + version->to_string() + "; firmware is flashed manually";
+      else if (has_pci_ids(platform))
         have = "no NIC here is a " + platform + " with an RDMA device to ask";
       out.push_back({kFirmware, {platform}, std::move(have), version->kind() != Value::Kind::none});
     }
@@ -71,7 +49,7 @@ class Firmware final : public HostSetting {
     const auto functions = pci_->functions();
     for (const PciFunction& nic : *functions)
       for (const std::string& device : nic.rdma_devices) {
-        if (!is_of(nic, platform)) continue;
+        if (nic_platform(nic) != platform) continue;
         TRY(std::string version, files_.line(pci_path(nic.address) + "/infiniband/" + device + "/fw_ver"));
         versions.push_back(std::move(version));
       }

@@ -1,7 +1,7 @@
 // cpu/governor: the cpufreq governor of all CPUs.
 //
 // /sys/devices/system/cpu/cpufreq/policy*/scaling_governor (Documentation/admin-guide/pm/cpufreq.rst): one
-// policy stands for the CPUs that share a clock. A machine without policies (most virtual ones) has no
+// policy covers the CPUs that share a clock. A machine without policies (most virtual ones) has no
 // governor.
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/shares.hpp"

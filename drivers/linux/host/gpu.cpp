@@ -49,7 +49,7 @@ HostGpus read_gpus(const HostFiles& files, const std::vector<PciFunction>& funct
   }
   if (out.any_of(kPciVendorNvidia)) read_nvml(out, nvml, call);
   if (!out.driver.empty()) return out;
-  // Of a driver without NVML: modules that were built apart carry a version (MODULE_VERSION).
+  // The version of a driver without NVML: out-of-tree modules have one (MODULE_VERSION).
   for (const auto& [vendor, module] : {std::pair{kPciVendorNvidia, "nvidia"}, {kPciVendorAmd, "amdgpu"}}) {
     const auto version = files.line("/sys/module/" + std::string(module) + "/version");
     if (version && out.any_of(vendor)) out.driver = *version;

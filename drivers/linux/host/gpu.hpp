@@ -1,9 +1,9 @@
-// The GPUs of a host: what PCI shows, with what NVIDIA's management library or AMD's driver tells of each.
+// The GPUs of a host: from PCI, with what NVIDIA's management library or AMD's driver reports for
+// each.
 //
-// AMD: /sys/bus/pci/devices/*/ras/features ("feature mask: 0x..."; bit 0 is the memory controller, UMC:
-// drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c), /sys/module/amdgpu/version (only drivers from outside the
-// kernel's tree have one). Promises: changes nothing; without an NVIDIA GPU the library is not even looked
-// for.
+// AMD: /sys/bus/pci/devices/*/ras/features ("feature mask: 0x..."; bit 0 is the memory controller,
+// UMC: drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c), /sys/module/amdgpu/version (only out-of-tree drivers
+// have one). Promises: changes nothing; without an NVIDIA GPU the library is not loaded.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ namespace lockstep {
 
 struct HostGpu {
   PciFunction pci;
-  std::optional<NvmlGpu> nvml;      // none: NVML does not know it, or was not asked
-  std::optional<bool> amd_ecc;      // none: not AMD's, or its driver does not say
+  std::optional<NvmlGpu> nvml;      // none: unknown to NVML, or NVML was not queried
+  std::optional<bool> amd_ecc;      // none: not AMD's, or its driver does not report it
   std::optional<PciDistance> near;  // to the nearest NIC of the fabric; none: there is no NIC
 };
 
 struct HostGpus {
   std::vector<HostGpu> all;
   std::vector<PciFunction> nics;      // of the fabric
-  std::optional<Error> nvml_missing;  // there are NVIDIA GPUs, and NVML is not here (unsupported) or failed
-  std::string driver;                 // version; empty: none is loaded, or it has none
+  std::optional<Error> nvml_missing;  // there are NVIDIA GPUs, and NVML is missing (unsupported) or failed
+  std::string driver;                 // version; empty: no driver is loaded, or it has none
 
   bool any_of(std::uint32_t vendor) const;
 };

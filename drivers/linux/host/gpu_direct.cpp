@@ -1,11 +1,11 @@
-// gpu/direct[*]: whether an RDMA NIC can reach the memory of NVIDIA's GPUs, by each way and by any: "ready",
-// or what is in the way.
+// gpu/direct[*]: whether an RDMA NIC can access the memory of NVIDIA's GPUs, by each method and by any:
+// "ready", or what prevents it.
 //
-// dmabuf: the GPUs run on the open kernel module (/proc/driver/nvidia/version says so), and the kernel
-// is 5.12 or newer, from which on mlx5 registers such memory (NVIDIA GPU Operator and NCCL's user guide,
-// "GPUDirect RDMA" and NCCL_DMABUF_ENABLE). peermem: the module nvidia_peermem is loaded, or its predecessor
-// nv_peer_mem. Whether a process may, and CUDA can, is theirs. Read, never written: modules at boot are
-// kernel/module[*]'s matter.
+// dmabuf: the GPUs use the open kernel module (according to /proc/driver/nvidia/version), and the kernel is
+// 5.12 or newer, since when mlx5 registers such memory (NVIDIA GPU Operator and NCCL's user guide, "GPUDirect
+// RDMA" and NCCL_DMABUF_ENABLE). peermem: the module nvidia_peermem is loaded, or its predecessor
+// nv_peer_mem. Permissions of processes and support in CUDA are not checked. Read, never written: modules at
+// boot are handled by kernel/module[*].
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"

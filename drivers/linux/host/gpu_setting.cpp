@@ -1,11 +1,11 @@
 // gpu/count, gpu/driver, gpu/ecc, gpu/nic-affinity and gpu/persistence.
 //
-// count: the GPUs that answer: of NVIDIA's those that NVML can ask, or, without NVML, those on the PCI bus.
-// ecc: memory ECC as it is in force; where another mode waits for the GPU's next reset, a text says both.
-// nic-affinity: "nearest" where every GPU has a NIC of the fabric that it reaches without crossing a host
-// bridge (PIX or PXB: what NCCL lets GPUDirect RDMA do by itself; NCCL's user guide, NCCL_NET_GDR_LEVEL),
-// else a text that names the GPUs that have none and how far theirs is. Written: ECC and persistence of
-// NVIDIA's, by NVML. AMD's have no persistence mode, and their ECC is a parameter of amdgpu at boot.
+// count: the GPUs that answer: for NVIDIA those that NVML can query, or, without NVML, those on the PCI bus.
+// ecc: memory ECC as currently in effect; if another mode is pending until the GPU's next reset, a text with
+// both. nic-affinity: "nearest" if every GPU has a NIC of the fabric without a host bridge in between (PIX or
+// PXB: what NCCL uses for GPUDirect RDMA by default; NCCL's user guide, NCCL_NET_GDR_LEVEL), else a text with
+// the GPUs that have none and the distance of their nearest one. Written: ECC and persistence of NVIDIA's
+// GPUs, by NVML. AMD's have no persistence mode, and their ECC is a parameter of amdgpu at boot.
 #include "drivers/linux/host/gpu.hpp"
 #include "drivers/linux/host/map.hpp"
 
@@ -68,11 +68,11 @@ class Gpus final : public HostSetting {
         lacks(row, "no NVIDIA or AMD GPU in /sys/bus/pci/devices");
       return out;
     }
-    const std::string driver = gpus.driver.empty() ? "no driver that carries a version is loaded"
+    const std::string driver = gpus.driver.empty() ? "no driver that reports a version is loaded"
                                                    : "driver " + gpus.driver + " is loaded";
-    lacks(kGpuDriver, driver + "; another is installed by hand, and takes a reboot", true);
+    lacks(kGpuDriver, driver + "; another is installed manually, and takes a reboot", true);
     if (gpus.nics.empty()) lacks(kGpuNicAffinity, "no PCI network controller in /sys/bus/pci/devices");
-    if (failed(gpus)) return out;  // read() tells
+    if (failed(gpus)) return out;  // reported by read()
     const std::string missing = gpus.nvml_missing ? gpus.nvml_missing->text() : "";
     if (!gpus.any_of(kPciVendorNvidia)) {
       lacks(kGpuPersistence, "AMD's GPUs have no persistence mode");
@@ -109,7 +109,7 @@ class Gpus final : public HostSetting {
   }
 
  private:
-  // There is an NVML, and it did not answer as it should.
+  // NVML exists, and failed.
   static bool failed(const HostGpus& gpus) {
     return gpus.nvml_missing && gpus.nvml_missing->kind != ErrorKind::unsupported;
   }

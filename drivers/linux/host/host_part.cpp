@@ -10,7 +10,7 @@ namespace {
 using host_map::kRows;
 using host_map::MapRow;
 
-// A setting, and the lines of the table that it serves.
+// A setting, and its lines of the table.
 struct Carrier {
   OneSetting setting;
   std::vector<const MapRow*> lines;
@@ -120,7 +120,7 @@ class HostPart final : public LinuxPart {
 
   SharedPci pci_;
   std::vector<Carrier> carriers_;  // in the table's order
-  std::string elsewhere_;          // why none of it is this target's; empty: all is
+  std::string elsewhere_;          // why this target has none of these rows; empty: it has them
 };
 
 }  // namespace

@@ -1,16 +1,17 @@
 // cpu/irq-affinity: which CPUs serve the interrupts of the NICs.
 //
 // The interrupts of a function: /sys/bus/pci/devices/*/msi_irqs (Documentation/ABI/testing/sysfs-bus-pci);
-// where each may be served: /proc/irq/N/smp_affinity_list (Documentation/core-api/irq/irq-affinity.rst); the
-// CPUs near the function: its local_cpulist. Read as
+// the CPUs that may serve each: /proc/irq/N/smp_affinity_list (Documentation/core-api/irq/irq-affinity.rst);
+// the CPUs near the function: its local_cpulist. Read as
 //   numa-local  each may only be served by CPUs of its NIC's own NUMA node,
-//   none        each may be served anywhere: nobody placed them,
-//   spread      each is on one CPU, and those of each NIC reach every NUMA node,
-//   moved by irqbalance  where it runs and they are not all local at the moment,
-// else as a text that counts those that are off their node. On a machine of one node all CPUs are local.
-// Written: numa-local moves only what is off its node, and lets the kernel choose there. irqbalance moves
-// interrupts as it likes: where it runs it is named, not fought. What the kernel manages itself (EIO:
-// Documentation/core-api/irq/managed_irq.rst in newer trees, kernel/irq/proc.c) is told in its words.
+//   none        each may be served anywhere: none was placed,
+//   spread      each is on one CPU, and those of each NIC cover every NUMA node,
+//   moved by irqbalance  if it runs and they are not all local at the moment,
+// else as a text that counts those that are off their node. On a machine with one node all CPUs are local.
+// Written: numa-local moves only interrupts that are off their node, and lets the kernel choose a CPU there.
+// irqbalance moves interrupts on its own: if it runs it is reported, not counteracted. For interrupts that
+// the kernel manages itself (EIO: Documentation/core-api/irq/managed_irq.rst in newer trees,
+// kernel/irq/proc.c) the kernel's error is reported.
 #include <algorithm>
 #include <map>
 
@@ -96,7 +97,7 @@ class IrqAffinity final : public HostSetting {
     const auto found = placement();
     if (!found) return out.fails(kIrqAffinity, found.error());
     const std::string word = word_for(*found);
-    // What moves by itself is told in words that don't: each reading would be another revision.
+    // Moving interrupts get a constant text: else each reading would be another revision.
     const bool moves = word != "numa-local" && !irqbalance().empty();
     out.add(kIrqAffinity, Value::text(moves ? "moved by irqbalance" : word));
   }
@@ -161,7 +162,7 @@ class IrqAffinity final : public HostSetting {
       NicInterrupts one;
       TRY(one.local, cpus_in(pci_path(nic.address) + "/local_cpulist"));
       for (const std::string& number : files_.names(pci_path(nic.address) + "/msi_irqs")) {
-        // An allotted vector that no driver uses has no folder.
+        // An allocated vector that no driver uses has no folder.
         if (!files_.exists(affinity_file(number))) continue;
         TRY(CpuSet allowed, cpus_in(affinity_file(number)));
         one.all.push_back({number, std::move(allowed)});
@@ -177,7 +178,7 @@ class IrqAffinity final : public HostSetting {
     for (std::size_t i = 0; i < nic.all.size(); ++i) {
       CpuSet to = found.online;
       if (wanted == "numa-local") to = within(nic.all[i].allowed, nic.local) ? nic.all[i].allowed : nic.local;
-      // Evenly over the CPUs' numbers, which follow the nodes.
+      // Evenly over the CPUs' numbers, which are ordered by node.
       if (wanted == "spread") to = {online[i * online.size() / nic.all.size()]};
       if (to == nic.all[i].allowed) continue;
       const auto put = [this, file = affinity_file(nic.all[i].number)](const CpuSet& cpus) -> Result<Done> {
@@ -189,7 +190,7 @@ class IrqAffinity final : public HostSetting {
     }
   }
 
-  // The process that is irqbalance; empty: none runs.
+  // The irqbalance process; empty: none runs.
   std::string irqbalance() const {
     for (const std::string& process : files_.names("/proc")) {
       if (process.find_first_not_of("0123456789") != std::string::npos) continue;

@@ -1,9 +1,9 @@
-// Jobs that run on a machine: those that a measurement's traffic must not disturb.
+// Jobs running on a machine that a measurement's traffic must not disturb.
 //
-// Asked are the cgroups that Slurm gives its jobs (slurm.schedmd.com, cgroup_v2.html and cgroups.html): in
-// version 2, from Slurm 22.05, /sys/fs/cgroup/system.slice/slurmstepd.scope/job_*, counted while a process is
-// in it; in version 1 /sys/fs/cgroup/*/slurm/uid_*/job_*; and NVML for processes that compute on a GPU,
-// whoever started them. No scheduler is asked. Promises: changes nothing; what can't be told for now (NVML
+// Sources are the cgroups of Slurm's jobs (slurm.schedmd.com, cgroup_v2.html and cgroups.html): in version 2,
+// from Slurm 22.05, /sys/fs/cgroup/system.slice/slurmstepd.scope/job_*, counted if a process is in it; in
+// version 1 /sys/fs/cgroup/*/slurm/uid_*/job_*; and NVML for processes that compute on a GPU, whoever started
+// them. No scheduler is contacted. Promises: changes nothing; what can't be determined at the moment (NVML
 // does not answer) counts as a job. Refuses nothing.
 #pragma once
 

@@ -1,12 +1,12 @@
 // kernel/version, kernel/parameter[*] and kernel/module[*].
 //
-// The version is that of the kernel that runs. Parameters are those that it was booted with (/proc/cmdline;
-// what follows "--" is init's: Documentation/admin-guide/kernel-parameters.rst; '-' and '_' are one in their
-// names); one written module.parameter=value also counts where the module has that value
+// The version is that of the running kernel. Parameters are those that it was booted with (/proc/cmdline;
+// those after "--" are init's: Documentation/admin-guide/kernel-parameters.rst; '-' and '_' are equivalent in
+// their names); one written module.parameter=value also counts if the loaded module has that value
 // (/sys/module/*/parameters). Neither is written: a boot loader's configuration takes effect only once its
-// own tool has been run over it (update-grub and its like), and a module's options may sit in an initramfs:
-// half of that would be a promise that the next boot does not keep. Modules are those that are loaded at boot
-// by modules-load.d(5); ours go into a file of our own, which systemd-modules-load reads at the next boot.
+// own tool has processed it (update-grub and similar), and a module's options may be in an initramfs, so the
+// next boot might not apply what was written. Modules are those that are loaded at boot by modules-load.d(5);
+// ours are listed in a file of our own, which systemd-modules-load reads at the next boot.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,12 +22,12 @@ using host_map::kKernelParameter;
 using host_map::kKernelVersion;
 
 constexpr std::string_view kOwnFile = "/etc/modules-load.d/60-lockstep.conf";
-// In the order of precedence: a file hides those of its name in the folders after (modules-load.d(5)).
+// In order of precedence: a file hides those of the same name in later folders (modules-load.d(5)).
 constexpr std::string_view kFolders[] = {"/etc/modules-load.d", "/run/modules-load.d",
                                          "/usr/local/lib/modules-load.d", "/usr/lib/modules-load.d"};
 
 constexpr std::string_view kByHand =
-    "not on the command line of the kernel that runs; the boot loader's configuration is changed by hand "
+    "not on the command line of the kernel that runs; the boot loader's configuration is changed manually "
     "(GRUB_CMDLINE_LINUX, update-grub), and takes a reboot";
 
 // The name of a module or parameter, up to '=', with '_' for '-'.
@@ -87,7 +87,7 @@ class Kernel final : public HostSetting {
     if (const auto version = files_.line("/proc/sys/kernel/osrelease"))
       out.push_back({kKernelVersion,
                      {},
-                     "kernel " + *version + " runs; another is installed by hand, and takes a reboot",
+                     "kernel " + *version + " runs; another is installed manually, and takes a reboot",
                      true});
     return out;
   }
@@ -129,7 +129,7 @@ class Kernel final : public HostSetting {
   }
 
  private:
-  // Each under the spelling that is asked for, where one is.
+  // Reports each under the requested spelling, if there is one.
   void report(HostReading& out, RowId row, std::set<std::string> found) {
     for (const std::string& asked : out.scope.names(row))
       if (found.erase(normal_name(asked)) > 0) out.add(Path(row, {asked}), Value::present());
@@ -161,7 +161,7 @@ class Kernel final : public HostSetting {
     return *value == wanted || (*value == "Y" && is_true(wanted)) || (*value == "N" && wanted == "0");
   }
 
-  // Module to the file that lists it.
+  // Each module with the file that lists it.
   Result<std::map<std::string, std::string>> modules() const {
     std::map<std::string, std::string> out;
     std::set<std::string> seen;
@@ -170,7 +170,7 @@ class Kernel final : public HostSetting {
         if (!name.ends_with(".conf") || !seen.insert(name).second) continue;
         const std::string path = std::string(folder) + "/" + name;
         const auto text = files_.read(path);
-        // Debian has a link there to /etc/modules, which may be gone.
+        // Debian has a symbolic link there to /etc/modules, which may be missing.
         if (!text && text.error().kind == ErrorKind::unsupported) continue;
         if (!text) return text.error();
         for (const std::string& module : modules_in(*text)) out.emplace(module, path);

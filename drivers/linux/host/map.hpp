@@ -1,4 +1,4 @@
-// The map between entries and a host's settings: the one place of this folder that names rows.
+// The map between entries and a host's settings: the only file of this folder that names rows.
 #pragma once
 
 #include "drivers/linux/host/settings.hpp"
@@ -35,7 +35,7 @@ inline constexpr RowId kService = row("service[*]");
 
 struct MapRow {
   RowId row;
-  // Makes what reads the row and, where it is written, writes it. Rows that are read together share one.
+  // Makes the object that reads and, if `write`, writes the row. Rows that are read together share one.
   OneSetting (*setting)(const LinuxTarget&, const SharedPci&);
   bool write;
   std::string (*native)(const Change&);  // null: nothing writes it

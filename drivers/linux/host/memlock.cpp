@@ -1,12 +1,12 @@
-// memlock: how much memory a user's process may lock (RLIMIT_MEMLOCK), as configured for everybody.
+// memlock: how much memory a user's process may lock (RLIMIT_MEMLOCK), as configured for all users.
 //
-// Read as a login gets it: the soft limit of domain '*' in /etc/security/limits.conf, then in limits.d/*.conf
-// in order, of which the last line wins (limits.conf(5), pam_limits(8)); else systemd's DefaultLimitMEMLOCK
-// (systemd-system.conf(5): of drop-ins with one name the one in the first of its folders counts, and all are
-// sorted by name), which services and their sessions inherit; else absent: nobody says. Root is not
-// asked: CAP_IPC_LOCK overrides the limit (setrlimit(2)). Lines for single users and groups are left alone
-// and not looked at. Written: a file of our own, for '*'. It holds for sessions that begin later. A foreign
-// file that comes later in order and says otherwise is an error that names it.
+// Read as a login session gets it: the soft limit of domain '*' in /etc/security/limits.conf, then in
+// limits.d/*.conf in order, with the last line taking precedence (limits.conf(5), pam_limits(8)); else
+// systemd's DefaultLimitMEMLOCK (systemd-system.conf(5): of drop-ins with the same name the one in the first
+// folder counts, and all are sorted by name), which services and their sessions inherit; else absent: not
+// configured. Root's limit is not read: CAP_IPC_LOCK overrides it (setrlimit(2)). Lines for single users and
+// groups are ignored and left alone. Written: a file of our own, for '*'. It applies to sessions that begin
+// later. A foreign file that is later in order and has another limit is an error that names it.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -41,7 +41,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return out;
 }
 
-// None: more than fits.
+// None: overflow.
 std::optional<std::uint64_t> times(std::uint64_t number, std::uint64_t scale) {
   std::uint64_t out = 0;
   return __builtin_mul_overflow(number, scale, &out) ? std::nullopt : std::optional(out);
@@ -51,12 +51,12 @@ std::string normal_pam(std::string_view value) {
   if (value == kUnlimited || value == "infinity" || value == "-1") return std::string(kUnlimited);
   const auto kilobytes = number_of(value);
   if (!kilobytes) return std::string(value);
-  // pam_limits.c, process_limit(): what does not fit has no limit.
+  // pam_limits.c, process_limit(): a value that overflows means no limit.
   const auto bytes = times(*kilobytes, kKilobyte);
   return bytes ? std::to_string(*bytes) : std::string(kUnlimited);
 }
 
-// "infinity", "64M", "8388608:infinity" (soft:hard). What systemd would not take is given as it is.
+// "infinity", "64M", "8388608:infinity" (soft:hard). A value that systemd would reject is returned as it is.
 std::string normal_systemd(std::string_view said) {
   std::string_view value = said.substr(0, said.find(':'));
   if (value == "infinity") return std::string(kUnlimited);
@@ -72,7 +72,7 @@ std::string normal_systemd(std::string_view said) {
   return bytes ? std::to_string(*bytes) : std::string(said);
 }
 
-// The last line of a limits file that gives everybody a soft limit.
+// The last line of a limits file that sets a soft limit for all users.
 std::optional<std::string> limit_in(const std::string& text) {
   std::optional<std::string> out;
   std::istringstream lines(text);
@@ -124,7 +124,7 @@ class Memlock final : public HostSetting {
  private:
   using Parser = std::optional<std::string> (*)(const std::string&);
 
-  // The files that are there, in order; of them the last that says something.
+  // The last of the existing files, in order, that sets the limit.
   Result<Found> last_of(const std::vector<std::string>& paths, Parser parse) const {
     Found out;
     for (const std::string& path : paths) {

@@ -1,11 +1,11 @@
-// nccl: what NCCL is told of the RoCE network in /etc/nccl.conf, a variable a line.
+// nccl: NCCL's settings for the RoCE network in /etc/nccl.conf, one variable per line.
 //
-// Of several lines of one variable the first counts, as a process's own environment counts before the file
-// (NCCL's setEnvFile: setenv(3) without overwriting; NCCL user guide, "Environment Variables"). Of other
-// variables nothing is read or written. NCCL_IB_HCA names RDMA devices, specs name interfaces: what names
-// ports exactly (=mlx5_0:1,mlx5_3) is told as their interfaces; what does not (a prefix, an exclusion, a
-// device that is not here) as the line that is there, which equals no interface. Such a line, and a value
-// that is none of its variable's, can be put back as it was.
+// If a variable has several lines the first one counts, and a process's own environment takes precedence over
+// the file (NCCL's setEnvFile: setenv(3) without overwriting; NCCL user guide, "Environment Variables").
+// Other variables are neither read nor written. NCCL_IB_HCA names RDMA devices, specs name interfaces: a
+// value that names ports exactly (=mlx5_0:1,mlx5_3) is reported as their interfaces; any other (a prefix, an
+// exclusion, a missing device) as the text of the line, which equals no interface. Such a line, and an
+// invalid value of a variable, can be restored as it was.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -53,7 +53,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return number;
 }
 
-// Of what is no value of the variable, the text.
+// The text itself if it is not a valid value of the variable.
 Value value_of(const Variable& one, const std::string& said) {
   const auto number = number_in(said);
   if (!number) return Value::text(said);
@@ -64,7 +64,7 @@ Value value_of(const Variable& one, const std::string& said) {
   return Value::text(said);
 }
 
-// As its line has it.
+// In the form of its line.
 Result<std::string> text_of(const Variable& one, Value want) {
   if (want.kind() == Value::Kind::boolean) return std::string(want.as_boolean() ? "1" : "0");
   if (want.kind() == Value::Kind::integer) {
@@ -88,7 +88,7 @@ bool sets(std::string_view line, std::string_view variable) {
   return line.starts_with(variable) && line.substr(variable.size()).starts_with('=');
 }
 
-// "mlx5_0:1" where it is that port, "mlx5_0" where it is the only one.
+// "mlx5_0:1" for exactly that port, "mlx5_0" if it is the only one.
 bool names(std::string_view word, const rdma::DeviceFacts& device, const rdma::PortFacts& port) {
   if (word == device.name) return device.ports.size() == 1;
   return word == device.name + ":" + std::to_string(port.number);
@@ -137,7 +137,7 @@ class NcclFile final : public HostSetting {
   }
 
  private:
-  // Empty where there is no such file.
+  // Empty if the file does not exist.
   Result<std::string> whole() const {
     auto text = files_.read(kFile);
     if (!text && text.error().kind == ErrorKind::unsupported) return std::string();
@@ -183,7 +183,7 @@ class NcclFile final : public HostSetting {
     return out;
   }
 
-  // The first line of the variable, or a new one at the end; none: all its lines go.
+  // Sets the variable's first line, or appends one; none: removes all its lines.
   Result<Done> put(std::string_view variable, const std::optional<std::string>& value) const {
     TRY(const std::string before, whole());
     std::string after;

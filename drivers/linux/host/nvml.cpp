@@ -42,8 +42,8 @@ struct PciInfo {       // nvmlPciInfo_t
   char bus_id[32];
 };
 
-// nvmlClocksEventReason*: those that tell of trouble. Idle, application clocks, the power cap, sync boost and
-// display settings are everyday.
+// nvmlClocksEventReason*: those that indicate a fault. Idle, application clocks, the power cap, sync boost
+// and display settings are normal.
 struct ClockLimit {
   std::uint64_t bit;
   std::string_view words;
@@ -55,7 +55,7 @@ constexpr ClockLimit kClockLimits[] = {{0x8, "hardware slowdown"},
 
 std::string sysfs_address(const PciInfo& info) {
   std::array<char, 32> room{};
-  // NVML knows whole devices: their function is 0.
+  // NVML only knows whole devices: their function is 0.
   std::snprintf(room.data(), room.size(), "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
   return room.data();
 }
@@ -72,7 +72,7 @@ std::string NvmlGpu::trouble() const {
   return out;
 }
 
-// The functions of one library. Loaded once, and never let go: its threads may outlive a question.
+// The functions of one library. Loaded once and never unloaded: its threads may outlive a query.
 class Nvml::Library {
  public:
   explicit Library(std::string name) : name_(std::move(name)) {}
@@ -83,7 +83,7 @@ class Nvml::Library {
   Result<Done> set_ecc(bool on);
 
  private:
-  struct Session {  // nvmlInit_v2 counts, and so does nvmlShutdown
+  struct Session {  // nvmlInit_v2 is reference-counted, and so is nvmlShutdown
     explicit Session(int (*end)()) : end_(end) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -164,11 +164,11 @@ Result<Done> Nvml::Library::load() {
   find(get_ecc_, "nvmlDeviceGetEccMode");
   find(set_ecc_, "nvmlDeviceSetEccMode");
   find(vbios_, "nvmlDeviceGetVbiosVersion");
-  // Called ThrottleReasons before driver 535.
+  // Named ThrottleReasons before driver 535.
   if (!find(clock_limits_, "nvmlDeviceGetCurrentClocksEventReasons"))
     find(clock_limits_, "nvmlDeviceGetCurrentClocksThrottleReasons");
   find(remapped_rows_, "nvmlDeviceGetRemappedRows");
-  // Versions differ in the table that they fill, and none is asked for.
+  // Versions differ in the table that they fill, and no table is requested.
   for (const char* const symbol :
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
         "nvmlDeviceGetComputeRunningProcesses"})
@@ -208,7 +208,7 @@ NvmlGpu Nvml::Library::gpu(Device device) const {
   }
   unsigned long long limits = 0;
   if (clock_limits_ != nullptr && clock_limits_(device, &limits) == kSuccess) out.clock_limits = limits;
-  // Without room for them it says how many there are.
+  // Without room for a table it returns the number of processes.
   unsigned processes = 0;
   const int counted =
       compute_processes_ != nullptr ? compute_processes_(device, &processes, nullptr) : kNotSupported;
@@ -228,7 +228,7 @@ Result<std::vector<Nvml::Library::Found>> Nvml::Library::devices() const {
   if (count > kGpusMax)
     return Error{ErrorKind::refused, "NVML: nvmlDeviceGetCount: says " + std::to_string(count)};
   std::vector<Found> out(count);
-  // A GPU that fell off the bus is counted, and has no handle (NVML_ERROR_GPU_IS_LOST).
+  // A GPU that fell off the bus is counted, but has no handle (NVML_ERROR_GPU_IS_LOST).
   for (unsigned i = 0; i < count; ++i) out[i].code = handle_by_index_(i, &out[i].device);
   return out;
 }
@@ -290,7 +290,7 @@ Result<Done> Nvml::Library::set_ecc(bool on) {
   return set_all("ECC mode", set_ecc_, after_reset, on);
 }
 
-// One question at a time, each on a thread of its own that may be left behind.
+// One query at a time, each on a thread of its own that may be abandoned.
 struct Nvml::Lane {
   explicit Lane(std::string name) : library(std::move(name)) {}
   std::atomic<bool> busy{false};
@@ -298,7 +298,7 @@ struct Nvml::Lane {
 };
 
 Nvml::Nvml(const std::filesystem::path& root, const std::string& library) {
-  // This machine's library knows nothing of a recorded one's GPUs.
+  // This machine's library does not report the GPUs of a recorded machine.
   const bool recorded = root != "/" && library.find('/') == std::string::npos;
   lane_ = std::make_shared<Lane>(recorded ? (root / "usr/lib" / library).string() : library);
 }

@@ -1,7 +1,8 @@
-// package[*]: versions of installed packages, by name, as dpkg has them.
+// package[*]: versions of installed packages, by name, from dpkg's database.
 //
-// Read and compared, never written: an installation runs other people's scripts, restarts services and may
-// take a reboot to take effect, so it is for a person or the fleet's own tool; the reason says what is there.
+// Read and compared, never written: an installation runs foreign scripts, restarts services and may need a
+// reboot to take effect, so it requires manual action or the fleet's own tool; the reason reports the
+// installed version.
 #include <algorithm>
 
 #include "drivers/linux/host/dpkg_status.hpp"
@@ -23,7 +24,7 @@ class Packages final : public HostSetting {
       return {{kPackage, {}, "this machine's packages are not dpkg's (no " + std::string(kStatus) + ")"}};
     const std::set<std::string> names = scope.names(kPackage);
     const auto status = names.empty() ? Result<std::string>("") : files_.read(kStatus);
-    if (!status) return {};  // read() tells
+    if (!status) return {};  // reported by read()
     const auto versions = installed_versions(*status, names);
     std::vector<Incapable> out;
     for (const std::string& name : names) {
@@ -31,7 +32,7 @@ class Packages final : public HostSetting {
       const std::string have =
           found == versions.end() ? " is not installed" : " " + found->second + " is installed";
       out.push_back(
-          {kPackage, {name}, name + have + "; packages are installed by hand, not by lockstep", true});
+          {kPackage, {name}, name + have + "; packages are installed manually, not by lockstep", true});
     }
     return out;
   }
@@ -53,7 +54,7 @@ std::string_view line_from(std::string_view text, std::size_t at) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
-// The value of a field of one paragraph; empty: it has none.
+// The value of a field of one paragraph; empty: it has no such field.
 std::string_view field(std::string_view paragraph, std::string_view name) {
   std::size_t at = 0;
   while (at < paragraph.size()) {

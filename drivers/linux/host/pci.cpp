@@ -32,7 +32,7 @@ std::optional<int> number_of(std::string_view text) {
   return out;
 }
 
-// "0000:18:00.0": what sysfs calls a function, between the host bridge's folder and its own.
+// "0000:18:00.0": a function's name in sysfs, between the host bridge's folder and its own.
 bool is_address(std::string_view name) {
   return name.size() >= 12 && name.find(':') != std::string_view::npos &&
          name.find('.') != std::string_view::npos && !name.starts_with("pci");
@@ -50,7 +50,7 @@ void place(const HostFiles& files, PciFunction& out) {
   }
 }
 
-// The kernel says 63 (0xff & the field) or 255 where there is no PCIe link, and "Unknown" as its speed
+// Without a PCIe link the kernel reports a width of 63 (0xff & the field) or 255, and "Unknown" as its speed
 // (drivers/pci/pci-sysfs.c, PCI_SPEED_UNKNOWN).
 PcieLink link_of(const HostFiles& files, const std::string& at) {
   PcieLink out;
@@ -99,7 +99,7 @@ std::string_view gpu_vendor(const PciFunction& gpu) {
 std::string pci_path(std::string_view address) { return std::string(kPciDevices) + std::string(address); }
 
 std::optional<PciFunction> read_pci_function(const HostFiles& files, std::string_view address) {
-  // The address comes from the kernel; even so, it names one entry of the folder and nothing else.
+  // The address comes from the kernel; still, it must be the name of one entry of the folder.
   if (address.empty() || address.find('/') != std::string_view::npos || address.starts_with('.'))
     return std::nullopt;
   const std::string at = pci_path(address);
@@ -111,7 +111,7 @@ std::optional<PciFunction> read_pci_function(const HostFiles& files, std::string
   out.device = hex_of(line_or_nothing(files, at + "/device"));
   out.driver = files.linked_name(at + "/driver");
   out.numa_node = number_of(line_or_nothing(files, at + "/numa_node"));
-  // The kernel says -1 where firmware says nothing (Documentation/ABI/testing/sysfs-bus-pci).
+  // The kernel reports -1 if firmware reports no node (Documentation/ABI/testing/sysfs-bus-pci).
   if (out.numa_node && *out.numa_node < 0) out.numa_node.reset();
   out.is_virtual = files.exists(at + "/physfn");
   place(files, out);
@@ -163,7 +163,7 @@ PciDistance distance_between(const PciFunction& a, const PciFunction& b) {
   const auto [one, other] =
       std::mismatch(a.upstream.begin(), a.upstream.end(), b.upstream.begin(), b.upstream.end());
   if (one == a.upstream.begin()) return PciDistance::phb;
-  // Below the last bridge that both are behind: a switch's downstream port is one bridge more on each side.
+  // Below the last common bridge: a switch's downstream port adds one bridge on each side.
   const bool one_switch = a.upstream.end() - one <= 1 && b.upstream.end() - other <= 1;
   return one_switch ? PciDistance::pix : PciDistance::pxb;
 }

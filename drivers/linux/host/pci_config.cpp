@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// As many entries as fit: each takes 4 bytes at least (drivers/pci/pci.c, PCI_FIND_CAP_TTL and
+// As many entries as fit: each takes at least 4 bytes (drivers/pci/pci.c, PCI_FIND_CAP_TTL and
 // pci_find_next_ext_capability).
 constexpr int kCapabilitiesMax = 48;
 constexpr int kExtendedMax = (PCI_CFG_SPACE_EXP_SIZE - PCI_CFG_SPACE_SIZE) / 8;
@@ -53,7 +53,7 @@ Result<Done> PciConfig::set_word(unsigned offset, std::uint16_t value) {
   const ssize_t put = ::pwrite(file_.number(), &raw, sizeof(raw), static_cast<off_t>(offset));
   if (put == sizeof(raw)) return Done{};
   const int code = put < 0 ? errno : EIO;
-  // A kernel that is locked down lets nobody write here (kernel_lockdown(7)).
+  // A locked-down kernel denies writing here (kernel_lockdown(7)).
   return Error{code == EPERM || code == EACCES ? ErrorKind::denied : ErrorKind::refused,
                address_ + ": write to configuration space: " + std::strerror(code)};
 }

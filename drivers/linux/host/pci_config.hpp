@@ -3,10 +3,10 @@
 //
 // Registers by their names in linux/pci_regs.h, layout by PCI Express Base 7.5.3.4 (device control) and
 // 7.7.11 (ACS extended capability). Reads and writes single words, as setpci(8) does: a device's other
-// registers are neither read nor written. Promises: lists of capabilities are walked with a bound, so that a
-// device (or a file) that lies ends in an error. Refuses: a function that answers all ones (gone, or powered
-// down), and what lies past the end of the file: the kernel shows the first 64 bytes only to those without
-// CAP_SYS_ADMIN (drivers/pci/pci-sysfs.c, pci_read_config).
+// registers are neither read nor written. Promises: capability lists are walked with a bound, so that a
+// device (or a file) with a malformed list yields an error. Refuses: a function that reads as all ones
+// (removed, or powered down), and offsets past the end of the file: without CAP_SYS_ADMIN the kernel shows
+// only the first 64 bytes (drivers/pci/pci-sysfs.c, pci_read_config).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class PciConfig {
 
   // PCI_ACS_CTRL. None: the function has no ACS capability.
   Result<std::optional<std::uint16_t>> access_control() const;
-  // On: what Linux itself turns on where an IOMMU isolates (drivers/pci/pci.c, pci_std_enable_acs), as far as
-  // PCI_ACS_CAP has it. Off: all of it.
+  // On: what Linux itself enables if an IOMMU isolates devices (drivers/pci/pci.c, pci_std_enable_acs), as
+  // far as PCI_ACS_CAP supports it. Off: none of it.
   Result<Done> set_access_control(bool on);
   Result<Done> write_access_control(std::uint16_t control);
 

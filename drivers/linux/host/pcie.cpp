@@ -1,11 +1,11 @@
 // pcie/max-read-request and pcie/acs.
 //
-// MaxReadRequest is read of each NIC of the fabric (fabric_nics), as `setpci CAP_EXP+08.w` shows it; a
-// virtual function has none of its own (PCI Express Base 9.3.5.4). ACS is read of every bridge between a
-// fabric NIC or GPU and its root complex that has the capability, root port included: what redirects
+// MaxReadRequest is read from each NIC of the fabric (fabric_nics), as shown by `setpci CAP_EXP+08.w`; a
+// virtual function has none of its own (PCI Express Base 9.3.5.4). ACS is read from every bridge between a
+// fabric NIC or GPU and its root complex that has the capability, including the root port: it redirects
 // peer-to-peer traffic to the root complex (PCI Express Base 6.12; NCCL's user guide, "PCI Access Control
-// Services", has it set to 0 on all bridges). Both are lost at boot, and the kernel's own IOMMU groups keep
-// what they found at boot.
+// Services", sets it to 0 on all bridges). Both settings are lost at boot, and the kernel's IOMMU groups
+// reflect the state at boot.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -81,7 +81,7 @@ class Pcie final : public HostSetting {
   }
 
  private:
-  // Of those that are PCI Express devices.
+  // For NICs that are PCI Express devices.
   Result<std::vector<Value>> read_requests(const std::vector<PciFunction>& nics) const {
     std::vector<Value> out;
     for (const PciFunction& nic : nics) {
@@ -97,7 +97,7 @@ class Pcie final : public HostSetting {
     if (!bridges) return out.fails(kAcs, bridges.error());
     std::vector<Value> values;
     for (const auto& [address, control] : *bridges) values.push_back(Value::boolean(control != 0));
-    // Where no bridge has it, nothing redirects.
+    // Without a bridge that has ACS, nothing redirects.
     out.add(kAcs, values.empty() ? Value::boolean(false) : in_common(values));
   }
 
@@ -128,7 +128,7 @@ class Pcie final : public HostSetting {
     return Done{};
   }
 
-  // Those with the ACS capability, with what their control register holds.
+  // Bridges with the ACS capability, with the value of their control register.
   Result<std::vector<std::pair<std::string, std::uint16_t>>> redirecting_bridges(
       const std::vector<PciFunction>& all) const {
     std::set<std::string> above;

@@ -1,11 +1,11 @@
-// service[*]: systemd units by name ("lldpd" is lldpd.service), as they are now and at the next boot.
+// service[*]: systemd units by name ("lldpd" is lldpd.service), with their state now and at the next boot.
 //
-//   running               active, and started at boot (or by what wants it: static, generated, indirect)
+//   running               active, and started at boot (or wanted by a unit: static, generated, indirect)
 //   running, not at boot  active, and disabled or masked
 //   stopped               inactive, and started at boot
 //   disabled              inactive, and not started at boot
-// else systemd's own ActiveState (failed, activating). Each of the four can be asked for, so that what was
-// can be put back. A unit that systemd does not find runs neither now nor at the next boot: disabled.
+// else systemd's own ActiveState (failed, activating). Each of the four can be requested, so that a previous
+// state can be restored. A unit that systemd does not find runs neither now nor at the next boot: disabled.
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"
@@ -21,10 +21,11 @@ constexpr std::string_view kSocket = "/run/dbus/system_bus_socket";  // D-Bus Sp
 constexpr std::string_view kNotFound = "not-found";                  // LoadState, org.freedesktop.systemd1(5)
 constexpr std::string_view kBooted = "/run/systemd/system";          // sd_booted(3)
 
-// Time to put a unit back, whatever is left of the call. A choice: as for FRR's settings.
+// Time allowed for restoring a unit, independently of the call's deadline. Arbitrary: the same as for FRR's
+// settings.
 constexpr std::chrono::seconds kPutBack{2};
 
-// systemd.unit(5): the types of units. A name without one is a service's, as in systemctl(1).
+// systemd.unit(5): the types of units. A name without a type is a service's, as in systemctl(1).
 std::string whole_name(const std::string& name) {
   for (const std::string_view type : {".service", ".socket", ".device", ".mount", ".automount", ".swap",
                                       ".target", ".path", ".timer", ".slice", ".scope"})
@@ -65,13 +66,13 @@ class Services final : public HostSetting {
       return {{kService, {}, "not booted with systemd (no " + std::string(kBooted) + ")"}};
     std::vector<Incapable> out;
     const auto units = units_of(scope.names(kService), call);
-    if (!units) return out;  // read() tells
+    if (!units) return out;  // reported by read()
     for (const auto& [name, unit] : *units)
       if (unit.load == kNotFound)
         out.push_back(
             {kService,
              {name},
-             "systemd has no " + whole_name(name) + "; packages are installed by hand, not by lockstep",
+             "systemd has no " + whole_name(name) + "; packages are installed manually, not by lockstep",
              true});
     return out;
   }
@@ -126,7 +127,7 @@ class Services final : public HostSetting {
     return Systemd::open("unix:path=" + files_.at(kSocket).string(), call);
   }
 
-  // By these names.
+  // Keyed by these names.
   Result<std::map<std::string, UnitState>> units_of(const std::set<std::string>& names,
                                                     const Call& call) const {
     std::map<std::string, UnitState> out;

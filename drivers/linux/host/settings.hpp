@@ -1,5 +1,5 @@
-// All settings of a host, each made for one target, and the native words of what is written. What each reads
-// and writes is said in its own file.
+// All settings of a host, each made for one target, and the native commands for those that are written. What
+// each reads and writes is documented in its own file.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ Result<Done> set_all(const Shares& shares) {
     auto done = shares[i].set();
     if (done) continue;
     Error error = std::move(done.error());
-    // What is not known is for the next observation.
+    // An unknown outcome is left to the next observation.
     if (error.kind == ErrorKind::unknown_outcome) return error;
     std::string left;
     for (std::size_t k = i + 1; k-- > 0;)

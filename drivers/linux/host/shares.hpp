@@ -1,9 +1,9 @@
-// A setting that stands for several devices (CPUs, NICs, bridges, interrupts), written as one.
+// A setting that covers several devices (CPUs, NICs, bridges, interrupts) and is written as one.
 //
-// Promises: set_all() sets each device's share or none: when one refuses, those that were set are put back,
-// and where that fails too the error names them and its outcome is unknown. Mixed holds how devices that
-// differed were, so that the reverse of a change brings each back to its own; it lasts as long as the driver
-// does.
+// Promises: set_all() sets every device's share or none: if one fails, those that were set are restored, and
+// if that fails too the error names them and the outcome is unknown. Mixed remembers the previous values of
+// devices that differed, so that the reverse of a change restores each device's own value; it lasts as long
+// as the driver does.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-// One device's share: how it is set, and how it becomes again what it was, done or not.
+// One device's share: how to set it, and how to restore its previous value, whether or not set was done.
 struct Share {
   std::string device;
   std::function<Result<Done>()> set;
@@ -35,7 +35,7 @@ class Mixed {
   std::optional<Result<Done>> put_back(const std::string& told);
 
  private:
-  std::mutex mutex_;  // a call that was given up on may still be at work
+  std::mutex mutex_;  // an abandoned call may still be running
   std::map<std::string, Shares> by_text_;
 };
 

@@ -32,7 +32,7 @@ Error refusal(const sd_bus_error& error) {
                "systemd: " + std::string(error.message != nullptr ? error.message : error.name)};
 }
 
-// What an asynchronous call answers.
+// Stores the reply of an asynchronous call.
 int keep_reply(sd_bus_message* reply, void* kept, sd_bus_error*) {
   *static_cast<sd_bus_message**>(kept) = ::sd_bus_message_ref(reply);
   return 1;
@@ -139,7 +139,7 @@ Result<std::vector<UnitState>> Systemd::units(const std::vector<std::string>& na
   std::vector<UnitState> out;
   for (const std::string& name : names) {
     const auto at = found.find(name);
-    if (at == found.end()) return Error{ErrorKind::refused, "systemd told nothing of " + name};
+    if (at == found.end()) return Error{ErrorKind::refused, "systemd reported nothing about " + name};
     UnitState state = at->second.first;
     if (state.load != "not-found") {
       TRY(state.file, file_state(at->second.second, call));
@@ -167,7 +167,7 @@ Result<Done> Systemd::run_job(const char* method, const std::string& unit, const
 
 Result<Done> Systemd::enable(const std::string& unit, bool on, const Call& call) {
   TRY(Message change, request(on ? "EnableUnitFiles" : "DisableUnitFiles"));
-  // For good (not runtime only), and without replacing what a person linked.
+  // Persistent (not runtime only), and without replacing symbolic links that were made manually.
   const int made = on ? ::sd_bus_message_append(change.get(), "asbb", 1, unit.c_str(), 0, 0)
                       : ::sd_bus_message_append(change.get(), "asb", 1, unit.c_str(), 0);
   if (made < 0) return malformed();

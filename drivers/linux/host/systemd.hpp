@@ -1,9 +1,9 @@
-// systemd's manager over the system bus: the state of units, and changes of it.
+// systemd's manager over the system bus: reads and changes the state of units.
 //
 // The interface is org.freedesktop.systemd1(5), over sd-bus(3). Promises: every wait polls the call's
-// deadline and wake descriptor; a start or stop is done when systemd has told its job's result. A reply that
-// is not of the interface's types is an error. Refuses: to go on after a request that changes something was
-// sent and not answered (unknown_outcome).
+// deadline and wake descriptor; a start or stop is complete when systemd has reported its job's result. A
+// reply that does not have the interface's types is an error. Refuses to continue after a modifying request
+// was sent and not answered (unknown_outcome).
 #pragma once
 
 #include <systemd/sd-bus.h>
@@ -29,14 +29,14 @@ class Systemd {
   // `address`: as in the D-Bus specification ("unix:path=/run/dbus/system_bus_socket").
   static Result<Systemd> open(const std::string& address, const Call& call);
 
-  // In the order of the names, which are whole ("lldpd.service").
+  // In the order of the names, which include the suffix ("lldpd.service").
   Result<std::vector<UnitState>> units(const std::vector<std::string>& names, const Call& call);
 
   Result<Done> start(const std::string& unit, const Call& call) { return run_job("StartUnit", unit, call); }
   Result<Done> stop(const std::string& unit, const Call& call) { return run_job("StopUnit", unit, call); }
-  // Whether it is started at boot; systemd reads its unit files again after.
+  // Whether it is started at boot; systemd reloads its unit files afterwards.
   Result<Done> enable(const std::string& unit, bool on, const Call& call);
-  // Lets go of "failed".
+  // Resets the "failed" state.
   Result<Done> forget_failure(const std::string& unit, const Call& call);
 
  private:

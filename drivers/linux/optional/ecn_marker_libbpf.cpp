@@ -11,7 +11,7 @@
 
 #include "drivers/linux/ecn_marker.hpp"
 
-// The object file that clang made of ecn_marker.bpf.c, byte by byte.
+// The object file that clang made from ecn_marker.bpf.c, embedded as bytes.
 __asm__(
     ".pushsection .rodata\n"
     ".balign 16\n"
@@ -33,7 +33,7 @@ struct Close {
 };
 
 Error failed(const char* what, int code) {
-  // Whatever the verifier or the loader lacks, it is this kernel that can't do it; only a denial is
+  // Whatever the verifier or the loader is missing, this kernel does not support it; only a denial is
   // different.
   const bool denied = code == EPERM || code == EACCES;
   return Error{denied ? ErrorKind::denied : ErrorKind::unsupported,
@@ -47,7 +47,7 @@ Result<Descriptor> copy_of(int number) {
 }
 
 Result<Descriptor> load(std::uint64_t threshold) {
-  // libbpf prints its troubles to stderr unless told not to; a driver prints nothing.
+  // libbpf prints errors to stderr by default; a driver prints nothing.
   libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
   bpf_object_open_opts options{};
   options.sz = sizeof(options);
@@ -68,7 +68,8 @@ Result<Descriptor> load(std::uint64_t threshold) {
 }  // namespace
 
 Result<Descriptor> load_ecn_marker(std::uint64_t threshold) {
-  // Loading parses the kernel's whole BTF (about 10 ms), and ports of one threshold can share a program.
+  // Loading parses the kernel's whole BTF (about 10 ms), and ports with the same threshold can share a
+  // program.
   static std::mutex mutex;
   static std::map<std::uint64_t, Descriptor> loaded;
   const std::scoped_lock lock(mutex);

@@ -16,15 +16,15 @@ namespace {
 
 using Agent = LldpdAnswer::Agent;
 
-// lldpd answers within a few milliseconds; one that has not in this time is said not to answer. A choice: a
-// fleet on a loaded machine must not lose the others' answers over one that hangs.
+// lldpd answers within a few milliseconds; one that has not answered in this time is reported as silent.
+// Arbitrary: on a loaded machine, one that hangs must not cost the answers of the others.
 constexpr std::chrono::milliseconds kPatience{2000};
 
-// What a neighbour says in a string is at most this long (802.1AB, 8.5). The library takes no message of more
-// than 512 KiB (lldpd 1.0.16, ctl.h, HMSG_MAX_SIZE).
+// The strings that neighbours announce have at most this length (802.1AB, 8.5). The library accepts no
+// message of more than 512 KiB (lldpd 1.0.16, ctl.h, HMSG_MAX_SIZE).
 constexpr std::size_t kTextMax = 255;
 
-// What the library's callbacks work on: our own connected socket and the caller's patience.
+// The state of the library's callbacks: our own connected socket and the caller's deadline.
 struct Channel {
   Descriptor socket;
   const Call* call = nullptr;
@@ -44,7 +44,7 @@ ssize_t send_some(lldpctl_conn_t*, const std::uint8_t* bytes, std::size_t size, 
   return sent < 0 ? static_cast<ssize_t>(LLDPCTL_ERR_CALLBACK_FAILURE) : sent;
 }
 
-// The library declares the buffer const and means it to be filled (lldpctl.h, lldpctl_recv_callback).
+// The library declares the buffer const although it is to be filled (lldpctl.h, lldpctl_recv_callback).
 ssize_t receive_some(lldpctl_conn_t*, const std::uint8_t* room, std::size_t size, void* user) {
   auto& channel = *static_cast<Channel*>(user);
   if (!channel.ready(POLLIN)) return LLDPCTL_ERR_CALLBACK_FAILURE;
@@ -61,7 +61,7 @@ Result<Descriptor> connect_to(const std::string& path) {
   if (path.size() >= sizeof(to.sun_path))
     return Error{ErrorKind::invalid_spec, "lldpd: socket path too long"};
   path.copy(to.sun_path, path.size());
-  // Without waiting: a full queue of one that hangs must not hold us up.
+  // Non-blocking: the full backlog of a hanging lldpd must not block the caller.
   Descriptor out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!out || ::connect(out.number(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0)
     return Error{errno == EAGAIN ? ErrorKind::transient : ErrorKind::refused,
@@ -104,9 +104,9 @@ LldpNeighbour neighbour_of(const Atom& remote) {
   return out;
 }
 
-// A cable that was swapped and came up again at once has two: lldpd keeps the one that is gone until its time
-// to live is over (lldpd.c, lldpd_cleanup: with the link down it goes at once). Comers are put last
-// (lldpd_decode), and what is told again keeps its place.
+// A cable that was swapped and came up again at once has two neighbours: lldpd keeps the old one until its
+// time to live is over (lldpd.c, lldpd_cleanup: it is removed at once only if the link is down). New ones are
+// appended (lldpd_decode), and repeated ones keep their place.
 std::optional<LldpNeighbour> latest_of(lldpctl_atom_t* port) {
   const Atom remotes(lldpctl_atom_get(port, lldpctl_k_port_neighbors));
   std::optional<LldpNeighbour> latest;
@@ -115,7 +115,7 @@ std::optional<LldpNeighbour> latest_of(lldpctl_atom_t* port) {
   for (auto* at = lldpctl_atom_iter(remotes.get()); at != nullptr;
        at = lldpctl_atom_iter_next(remotes.get(), at)) {
     const Atom remote(lldpctl_atom_iter_value(remotes.get(), at));
-    const long came = remote.number(lldpctl_k_port_age);  // in seconds since the epoch, whatever its name
+    const long came = remote.number(lldpctl_k_port_age);  // in seconds since the epoch, despite its name
     if (latest && came < since) continue;
     since = came;
     latest = neighbour_of(remote);
@@ -142,7 +142,8 @@ Result<std::map<std::string, LldpNeighbour>> ask_all(lldpctl_conn_t* connection,
   return out;
 }
 
-// One at a time, and whoever waits hears its call's stop: a semaphore that can be polled (eventfd(2)).
+// Serializes callers; a waiting caller still reacts to its call's stop: a semaphore that can be polled
+// (eventfd(2)).
 class Turn {
  public:
   static Result<Turn> wait(const Call& call) {
@@ -158,7 +159,7 @@ class Turn {
   ~Turn() {
     const std::uint64_t one = 1;
     if (!mine_) return;
-    // Can only fail when the counter is full, which one write does not make it.
+    // Can only fail if the counter is full, which one write does not cause.
     [[maybe_unused]] const ssize_t put = ::write(semaphore(), &one, sizeof(one));
   }
 
@@ -174,8 +175,8 @@ class Turn {
 }  // namespace
 
 LldpdAnswer read_lldpd(const std::string& socket_path, const Call& call) {
-  // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it
-  // at once were seen to meet an "unknown atom type" and to crash.
+  // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): with two threads at
+  // once, an "unknown atom type" and crashes were observed.
   const auto turn = Turn::wait(call);
   if (!turn) return {.why = wrap("lldpd: others are being asked", turn.error())};
   Call own = call;
@@ -196,7 +197,7 @@ LldpdAnswer read_lldpd(const std::string& socket_path, const Call& call) {
   if (!connection) return {.why = failed("no memory for a connection")};
   auto heard = ask_all(connection.get(), channel);
   if (heard) return {.agent = Agent::answers, .why = std::nullopt, .heard = *std::move(heard)};
-  // It had all of its time: one that came to its turn late has shown nothing.
+  // Only an lldpd that had its full time counts as silent, not one that was queried late.
   const bool silent =
       channel.failed && channel.failed->kind == ErrorKind::transient && own.deadline < call.deadline;
   return {.agent = silent ? Agent::silent : Agent::unclear, .why = std::move(heard.error())};

@@ -21,20 +21,20 @@ using netlink::Socket;
 constexpr std::uint32_t kLoopback = 1;  // in every namespace: LOOPBACK_IFINDEX (net/net_namespace.h)
 constexpr std::uint8_t kAnyDscp = 26;
 
-// One question about the kernel, asked until there is an answer and then known to the process.
+// One question about the kernel, repeated until there is an answer, which is then cached for the process.
 class Question {
  public:
   explicit Question(std::vector<Request> (*requests)(), int harmless = 0)
       : requests_(requests), harmless_(harmless) {}
 
-  // Empty: the kernel can.
+  // Empty: the kernel supports it.
   Result<std::string> why_not(const Call& call) {
     const std::lock_guard lock(mutex_);
     if (known_) return *known_;
     std::optional<Result<std::string>> answer;
     TRY_DONE(in_throwaway_namespace([&] { answer.emplace(ask(call)); }));
     if (!*answer) {
-      // What was tried went with its namespace.
+      // The attempted objects disappeared with their namespace.
       if (answer->error().kind == ErrorKind::unknown_outcome) answer->error().kind = ErrorKind::transient;
       return answer->error();
     }
@@ -58,7 +58,7 @@ class Question {
   }
 
   std::vector<Request> (*requests_)();
-  int harmless_;  // an errno that is no "can't"
+  int harmless_;  // an errno that does not mean "not supported"
   std::mutex mutex_;
   std::optional<std::string> known_;
 };
@@ -115,7 +115,7 @@ MqprioPorts mqprio_ports(const std::vector<Link>& ports, const std::filesystem::
     if (const unsigned queues = tx_queues(root, port.name); !port.loopback && queues > 1)
       out.emplace(port.index, queues);
   if (out.empty()) return out;
-  // Loopback has one queue, which the kernel says only where it has mqprio.
+  // Loopback has one queue, which the kernel reports only if it has mqprio.
   static Question mqprio(&mqprio_requests, EOPNOTSUPP);
   const auto why_not = mqprio.why_not(call);
   if (why_not && !why_not->empty()) return {};

@@ -29,7 +29,7 @@ Request qdisc_request(std::uint32_t index, std::uint32_t handle, std::uint32_t p
   return request;
 }
 
-// A nest of numbers of one type, in their order.
+// A nest of numbers of one type, in order.
 template <class T>
 Result<std::vector<T>> numbers_of(Bytes nest, std::uint16_t type) {
   std::vector<T> out;
@@ -68,8 +68,8 @@ Result<MqprioParameters> decode_mqprio(Bytes options) {
   if (whole->num_tc > TC_QOPT_MAX_QUEUE) return lie("an mqprio qdisc has more classes than there can be");
   MqprioParameters out;
   out.hardware = whole->hw != 0;
-  // The kernel takes the classes away where the port has no longer the queues of the first, and leaves the
-  // map as it was (net/core/dev.c: netif_setup_tc).
+  // The kernel removes the classes if the port no longer has the queues of the first one, and leaves the map
+  // unchanged (net/core/dev.c: netif_setup_tc).
   if (whole->num_tc == 0) return out;
   for (std::size_t at = 0; at < whole->num_tc; ++at)
     out.classes.push_back({whole->offset[at], whole->count[at]});

@@ -1,8 +1,8 @@
 // The qdiscs that have classes by priority, ETS and mqprio, and the plain queue of a class, as messages.
 //
-// Promises: what a request says decodes as it was; a request names all parameters, as the kernel forgets what
-// one leaves out (a change of ETS without its map sends all priorities to the last band). Refuses, of what
-// the kernel says: a count of bands or queues that its own message does not hold. Formats: tc-ets(8),
+// Promises: requests decode to the same parameters; a request names all parameters, as the kernel resets
+// those that are left out (a change of ETS without its map sends all priorities to the last band). Refuses
+// kernel messages with a count of bands or queues that exceeds their content. Formats: tc-ets(8),
 // tc-mqprio(8), tc-bfifo(8); linux/pkt_sched.h, net/sched/sch_{ets,mqprio,fifo}.c.
 #pragma once
 
@@ -30,7 +30,7 @@ struct MqprioParameters {
     std::uint16_t count = 0;
     bool operator==(const Queues&) const = default;
   };
-  std::vector<Queues> classes;  // none: the kernel took them away with the port's queues
+  std::vector<Queues> classes;  // none: the kernel removed them together with the port's queues
   PriorityMap map{};
   bool hardware = false;  // offloaded
   bool operator==(const MqprioParameters&) const = default;

@@ -20,7 +20,7 @@ using netlink::Bytes;
 using netlink::Request;
 
 constexpr std::uint32_t kEgress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
-// Flower keeps one protocol and, for its speed, one mask a preference. What comes later has the last word.
+// Flower keeps one protocol and, for speed, one mask per preference. Later filters override earlier ones.
 constexpr std::uint16_t kFirstPreference = 80;
 constexpr unsigned kDscpShift = 2;  // of the ToS byte and the traffic class (RFC 2474)
 constexpr std::uint8_t kDscpMask = 0xFC;
@@ -43,7 +43,7 @@ tcmsg place_of(const PriorityFilter& filter) {
   return out;
 }
 
-// The priority that the filter's actions give, if they are that one thing and go on.
+// The priority that the filter's actions set, if they do only that and continue.
 Result<std::optional<std::uint32_t>> priority_of(Bytes actions) {
   std::optional<std::uint32_t> out;
   AttributeWalk walk(actions);
@@ -65,7 +65,7 @@ Result<std::optional<std::uint32_t>> priority_of(Bytes actions) {
   return count == 1 ? out : std::nullopt;
 }
 
-// Whether the filter has no condition but on DSCP; what the kernel adds of its own is none.
+// Whether the filter has no condition except on DSCP; attributes that the kernel adds are ignored.
 Result<bool> is_plain(Bytes options) {
   bool plain = true;
   AttributeWalk walk(options);
@@ -103,7 +103,7 @@ Result<std::optional<PriorityFilter>> decode_priority_filter(Bytes payload) {
   out.v6 = protocol == htons(ETH_P_IPV6);
   out.priority = priority.value_or(0);
   if (tos) out.dscp = static_cast<std::uint8_t>(*tos >> kDscpShift);
-  // Of a classifier there is a message without a filter too: its place alone, handle 0.
+  // For a classifier the kernel also sends a message without a filter: its place alone, with handle 0.
   if (!plain || !priority || out.handle == 0 || protocol != protocol_of(out) ||
       frame.header.tcm_info != place_of(out).tcm_info ||
       mask != (tos ? std::optional(kDscpMask) : std::nullopt))
@@ -200,7 +200,7 @@ std::set<std::uint8_t> dscps_of(const std::vector<PriorityFilter>& filters, cons
   for (std::uint8_t dscp = 0; dscp < kDscps; ++dscp) {
     const auto v4 = priority_for(dscp, false);
     const auto v6 = priority_for(dscp, true);
-    // The kernel looks at the lowest four bits.
+    // The kernel uses the lowest four bits.
     if (v4 && v6 && map[*v4 % map.size()] == entry && map[*v6 % map.size()] == entry) out.insert(dscp);
   }
   return out;

@@ -1,13 +1,13 @@
-// Which traffic class a packet is in by its DSCP, and else by its priority, for qdiscs with a map of
-// priorities (ETS, mqprio): flower filters on clsact's egress give a packet the priority of its class.
+// Classifies packets by DSCP, and else by priority, for qdiscs with a map of priorities (ETS, mqprio): flower
+// filters on clsact's egress give a packet the priority of its class.
 //
 // Priorities 0 to 7 are 802.1p's. 8 + n is class n's own, which its DSCPs get: so a class of DSCPs alone
-// needs no 802.1p priority. The maps have 16 entries (TC_PRIO_MAX + 1). Filters go on to those of others
-// (`continue`): first all packets of IPv4 and of IPv6, where a class has all DSCPs that no other has, then
-// one filter for each other DSCP and protocol.
+// needs no 802.1p priority. The maps have 16 entries (TC_PRIO_MAX + 1). Our filters continue to foreign ones
+// (`continue`): first one for all IPv4 and one for all IPv6 packets, if a class has all DSCPs that no other
+// has, then one filter for each other DSCP and protocol.
 //
-// Promises: a filter decodes only if it is of this shape, whole: one with a further condition or another
-// action is somebody else's. Formats: tc-flower(8), tc-skbedit(8); linux/pkt_cls.h, net/sched/cls_flower.c,
+// Promises: a filter decodes only if it has exactly this shape: one with a further condition or another
+// action is foreign. Formats: tc-flower(8), tc-skbedit(8); linux/pkt_cls.h, net/sched/cls_flower.c,
 // act_skbedit.c.
 #pragma once
 
@@ -27,7 +27,7 @@ struct PriorityFilter {
   bool v6 = false;
   std::optional<std::uint8_t> dscp;  // none: any
   std::uint32_t priority = 0;
-  std::uint32_t handle = 0;  // of the one of this shape that is ours: DSCP + 1, or 1
+  std::uint32_t handle = 0;  // of our own filter of this shape: DSCP + 1, or 1
   bool operator==(const PriorityFilter&) const = default;
 };
 
@@ -46,19 +46,19 @@ struct PortScheduler;
 
 namespace queueing {
 
-// The filters that `wanted` needs, and the requests that make them of those there.
+// The filters that `wanted` needs, and the requests that turn the existing ones into them.
 std::vector<PriorityFilter> filters_for(std::uint32_t index, const PortScheduler& wanted);
 void reclassify(std::uint32_t index, const PortQueueing& have, const PortScheduler& wanted,
                 std::vector<netlink::Request>& out);
-// No class by DSCP any more; clsact stays.
+// Removes classification by DSCP; clsact stays.
 void unclassify(const PortQueueing& have, std::vector<netlink::Request>& out);
 
-// The DSCPs whose packets get a priority that `entry` is mapped to, of IPv4 and IPv6 alike.
+// The DSCPs whose packets get a priority that `entry` is mapped to, for both IPv4 and IPv6.
 std::set<std::uint8_t> dscps_of(const std::vector<PriorityFilter>& filters, const PriorityMap& map,
                                 std::uint8_t entry);
 // The 802.1p priorities that `entry` is mapped to.
 std::set<std::uint8_t> priorities_of(const PriorityMap& map, std::uint8_t entry);
-// By 802.1p priority; its class. `wanted` has classes.
+// The class of each 802.1p priority. `wanted` must have classes.
 std::array<unsigned, 8> classes_of_priorities(const PortScheduler& wanted);
 
 }  // namespace queueing

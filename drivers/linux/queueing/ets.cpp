@@ -11,19 +11,19 @@ namespace {
 // 4c5c:, at the root or in the root's TBF, whose one class is 4c53:1.
 constexpr std::uint32_t kEtsHandle = (kOwnMajor + 1 + kClassesMax) << 16;
 constexpr std::uint32_t kInRate = kOwnHandle | 1;
-// What a class sends at a turn for each per mille of its share: packets of any size, and one of the least
-// share (kLeastEtsShare) still more than what a class without a share has. That is the least there is: Linux
-// 6.1.192 makes 256 of less.
+// Bytes that a class sends per turn for each per mille of its share: enough for packets of any size, and with
+// the minimum share (kLeastEtsShare) still more than a class without a share gets. That class gets the
+// minimum quantum: Linux 6.1.192 raises smaller ones to 256.
 constexpr std::uint32_t kQuantumOfPermille = 60;
 constexpr std::uint32_t kLeastQuantum = 256;
 
-// Of a class whose rate is held by TBF, the RED in it: 4c5d: for class 0 and so on.
+// For a class whose rate is limited by TBF, the RED inside: 4c5d: for class 0 and so on.
 std::uint32_t red_handle(unsigned number) { return kEtsHandle + ((1 + number) << 16); }
 
 std::uint32_t band_handle(std::size_t band) { return kEtsHandle | static_cast<std::uint32_t>(band + 1); }
 
-// The class of each band. Strict ones are the first bands (sch_ets.c), and of them the one of the highest
-// number, as with 802.1Q's strict priority.
+// The class of each band. Strict ones are the first bands (sch_ets.c), in descending order of class number,
+// like 802.1Q's strict priority.
 std::vector<unsigned> bands_for(const PortScheduler& wanted) {
   std::vector<unsigned> out;
   for (const bool strict : {true, false})
@@ -60,7 +60,7 @@ const Qdisc* find_queue(const PortQueueing& have, std::uint32_t parent, std::uin
   return nullptr;
 }
 
-// The class of each band that is there. None: a band whose queue is not of Lockstep's.
+// The class of each existing band. None: a band whose queue is not Lockstep's.
 std::vector<std::optional<unsigned>> bands_of(const PortQueueing& have, const EtsParameters& ets) {
   std::vector<std::optional<unsigned>> out(ets.strict + ets.quanta.size());
   for (std::size_t band = 0; band < out.size(); ++band)
@@ -76,7 +76,7 @@ bool is_in_place(const PortQueueing& have, const PortScheduler& wanted) {
          ets->ets->strict == parameters_for(wanted).strict;
 }
 
-// The queue of one class, by what it has to hold.
+// Rebuilds the queue of one class if it does not match what the class needs.
 void remake_queue(std::uint32_t index, const PortQueueing& have, unsigned number, std::uint32_t band,
                   const SchedulerClass& wanted, Requests& out) {
   const std::uint32_t handle = queue_handle(number);
@@ -85,7 +85,7 @@ void remake_queue(std::uint32_t index, const PortQueueing& have, unsigned number
   const std::string_view kind = wanted.max_rate ? "tbf" : ecn ? "red" : "bfifo";
   const Qdisc* queue = find_queue(have, band, handle);
   const Qdisc* red = wanted.max_rate ? find_queue(have, inside, red_handle(number)) : queue;
-  // A qdisc changes within its kind only, and a TBF whose RED is deleted has no queue at all (sch_tbf.c).
+  // A qdisc can't change its kind, and a TBF whose RED is deleted has no queue at all (sch_tbf.c).
   if (queue != nullptr && (queue->kind != kind || (wanted.max_rate && red != nullptr && !ecn))) {
     out.push_back(delete_qdisc_request(index, handle, band));
     queue = red = nullptr;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint32_t kRootMinor = 1;        // 4c53:1, whose rate is the port's
 constexpr std::uint32_t kFirstMinor = 0x10;    // class n is 4c53:1n
-constexpr std::uint16_t kPreferenceV4 = 0x4C;  // u32 keeps one protocol a preference
+constexpr std::uint16_t kPreferenceV4 = 0x4C;  // u32 keeps one protocol per preference
 constexpr std::uint16_t kPreferenceV6 = 0x4D;
-// HTB has no rate of zero; this much rounds to a share of 0 % on any port of 1 Mbit/s and more.
+// HTB does not accept a rate of zero; this value rounds to a share of 0 % on any port of 1 Mbit/s and more.
 constexpr std::uint64_t kLeastRate = 125;
 
 std::uint32_t class_handle(unsigned number) { return kOwnHandle | (kFirstMinor + number); }
@@ -21,12 +21,13 @@ std::uint32_t queue_of(std::uint32_t class_handle) {
   return queue_handle((class_handle & 0xFFFF) - kFirstMinor);
 }
 
-// Of 100 % of what the strict classes leave; the root's rate where they leave nothing.
+// 100 % of what the strict classes leave; the root's rate if they leave nothing.
 std::uint64_t shared_rate(std::uint64_t root, std::uint64_t strict_sum) {
   return strict_sum < root ? root - strict_sum : root;
 }
 
-// A strict class without an upper bound is guaranteed half of the port: the rest is borrowed, strict first.
+// A strict class without an upper bound is guaranteed half of the port: the rest is borrowed, strict classes
+// first.
 std::uint64_t strict_rate(const SchedulerClass& wanted, std::uint64_t root) {
   return std::min(root, wanted.max_rate ? bytes_of_bits(*wanted.max_rate) : root / 2);
 }
@@ -42,8 +43,8 @@ std::vector<HtbClass> classes_for(std::uint32_t index, const PortScheduler& want
     if (one.strict) strict_sum += strict_rate(one, root);
   for (const auto& [number, one] : wanted.classes) {
     HtbClass made{index, class_handle(number), kOwnHandle | kRootMinor, kLeastRate, 0, one.strict ? 0U : 1U};
-    // Unbounded is twice the root's rate: the root binds, and a bound equal to the port's rate stays
-    // tellable.
+    // Unlimited is twice the root's rate: the root limits it, and a limit equal to the port's rate stays
+    // distinguishable.
     made.ceil = one.max_rate ? std::max(kLeastRate, bytes_of_bits(*one.max_rate)) : 2 * root;
     if (one.strict) {
       made.rate = std::max(kLeastRate, strict_rate(one, root));
@@ -64,21 +65,21 @@ std::vector<DscpFilter> dscp_filters_for(std::uint32_t index, const PortSchedule
     if (rest_by_default && kFirstMinor + number == default_minor(wanted)) continue;
     for (const std::uint8_t dscp : one.dscp)
       for (const bool v6 : {false, true})
-        // u32 takes a node number of 1 to 0xFFF within its table; DSCP + 1 makes it ours to find.
+        // u32 accepts a node number of 1 to 0xFFF within its table; DSCP + 1 identifies our filter.
         out.push_back(DscpFilter{index, kOwnHandle, dscp + 1U, v6 ? kPreferenceV6 : kPreferenceV4, v6, dscp,
                                  class_handle(number)});
   }
   return out;
 }
 
-// What a class without filters gets when it is the default: every DSCP that no filter sends elsewhere.
+// The DSCPs of the default class, if it has no filters: every DSCP that no filter sends elsewhere.
 std::set<std::uint8_t> rest_of(const std::vector<DscpFilter>& filters) {
   std::set<std::uint8_t> sent;
   for (const DscpFilter& one : filters) sent.insert(one.dscp);
   return all_dscps_but(sent);
 }
 
-// Those that decide: of one DSCP and family the filter of the lowest preference (tc(8)).
+// The filters that take effect: for one DSCP and family the filter of the lowest preference (tc(8)).
 std::vector<DscpFilter> deciding(const std::vector<DscpFilter>& filters) {
   std::map<std::pair<bool, std::uint8_t>, DscpFilter> first;
   for (const DscpFilter& one : filters) {
@@ -90,14 +91,14 @@ std::vector<DscpFilter> deciding(const std::vector<DscpFilter>& filters) {
   return out;
 }
 
-// A DSCP is in a class for IPv4 and IPv6 alike; a filter of one family alone is drift.
+// A DSCP is in a class for both IPv4 and IPv6; a filter of one family alone is drift.
 bool both_families(const std::vector<DscpFilter>& filters, const DscpFilter& one) {
   return std::any_of(filters.begin(), filters.end(), [&](const DscpFilter& other) {
     return other.plain && other.dscp == one.dscp && other.flow == one.flow && other.v6 != one.v6;
   });
 }
 
-// Classes of ours, by number; a foreign class in our qdisc is left alone.
+// Our classes, by number; a foreign class in our qdisc is left alone.
 bool is_numbered(std::uint32_t handle) {
   const std::uint32_t minor = handle & 0xFFFF;
   return minor >= kFirstMinor && minor < kFirstMinor + kClassesMax;
@@ -143,9 +144,9 @@ const DscpFilter* find_filter(const std::vector<DscpFilter>& filters, const Dscp
 
 }  // namespace
 
-// As dscp_filters_for() makes them.
+// In the form that dscp_filters_for() makes.
 bool is_own_filter(const DscpFilter& one) {
-  constexpr std::uint32_t kNode = 0xFFF;  // of a handle of u32: table, bucket, node
+  constexpr std::uint32_t kNode = 0xFFF;  // the node in a u32 handle: table, bucket, node
   return one.plain && one.preference == (one.v6 ? kPreferenceV6 : kPreferenceV4) &&
          (one.handle & kNode) == one.dscp + 1U && (one.flow & ~0xFFFFU) == kOwnHandle &&
          is_numbered(one.flow);

@@ -5,9 +5,9 @@
 namespace lockstep::queueing {
 namespace {
 
-// mqprio numbers its traffic classes from 0 without a gap, so Lockstep's, in their order, are told by the
-// priorities that are their own (classify.hpp): that of a class which is not there goes where that of the one
-// below it goes, with 7 below 0. So a class is there where the map's entry is not the one before.
+// mqprio numbers its traffic classes from 0 without gaps, so Lockstep's classes, in their order, are
+// recognised by their own priorities (classify.hpp): the priority of a missing class is mapped like that of
+// the class below it, with 7 below 0. So a class exists if its map entry differs from the previous one.
 constexpr unsigned below(unsigned number) { return (number + kClassesMax - 1) % kClassesMax; }
 
 std::map<unsigned, std::uint8_t> classes_of(const PriorityMap& map) {
@@ -61,7 +61,7 @@ PortScheduler read_mqprio(const PortQueueing& have) {
 void remake_mqprio(const SchedulerPlace& place, const PortQueueing& have, const PortScheduler& wanted,
                    Requests& out) {
   const MqprioParameters mqprio = parameters_for(wanted, place.tx_queues);
-  // It can't be changed (sch_mqprio.c has no change operation).
+  // It can't be changed in place (sch_mqprio.c has no change operation).
   if (!is_own_mqprio(have) || have.root->mqprio != mqprio) {
     if (have.root) out.push_back(delete_root_request(place.index));
     out.push_back(mqprio_request(place.index, kOwnHandle, mqprio));

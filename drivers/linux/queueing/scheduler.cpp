@@ -17,7 +17,7 @@ using queueing::Requests;
 Error invalid(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
 Result<Done> check_rate(std::uint64_t bits, const std::string& what) {
-  // Below 1 kbit/s HTB's and TBF's buckets are longer than a minute: surely a wrong unit.
+  // Below 1 kbit/s HTB's and TBF's buckets last longer than a minute: certainly a wrong unit.
   constexpr std::uint64_t kRateMin = 1000;
   if (bits < kRateMin) return invalid(what + " is at least 1 kbit/s");
   if (bits % 8 != 0) return invalid("the kernel counts bytes: " + what + " is a multiple of 8 bit/s");
@@ -35,7 +35,7 @@ Result<Done> check_class(const SchedulerClass& one) {
   return Done{};
 }
 
-// Each number below `end`, and in one class only.
+// Each number is below `end`, and in one class only.
 Result<Done> check_distinct(const PortScheduler& wanted, std::set<std::uint8_t> SchedulerClass::*numbers,
                             unsigned end, const std::string& what) {
   std::set<std::uint8_t> taken;
@@ -54,7 +54,7 @@ Result<Done> check_for(const PortScheduler& wanted, const SchedulerPlace& place)
     for (const auto& [number, one] : wanted.classes) {
       if (one.share && *one.share < queueing::kLeastEtsShare)
         return refused("class " + std::to_string(number) + ": ETS can give a class 0.5 percent at least");
-      // sch_ets.c serves the shared bands in turn and waits for one that holds its packets back.
+      // sch_ets.c serves the shared bands in turn and waits for a band that holds back its packets.
       if (one.max_rate && !one.strict)
         return refused("class " + std::to_string(number) +
                        ": ETS can hold back a strict class only; one with a share would hold up the others");
@@ -72,8 +72,8 @@ void remake_plain(std::uint32_t index, const PortQueueing& have, const PortSched
   const bool plain = have.root && have.root->kind == "tbf" && queueing::own_ets(have) == nullptr;
   if (wanted.rate && !(plain && now.rate == wanted.rate)) {
     // A qdisc of another kind under the same handle can't be replaced ("Invalid qdisc name: must match
-    // existing qdisc"): it goes first. A foreign root goes too: the port's rate is asked for, and it is its
-    // rate.
+    // existing qdisc"), so it is removed first. A foreign root is removed too: the port's rate is requested,
+    // and only the root can set it.
     if (have.root && !(plain && have.root->handle == queueing::kOwnHandle))
       out.push_back(delete_root_request(index));
     out.push_back(tbf_request(
@@ -87,7 +87,7 @@ void remake_plain(std::uint32_t index, const PortQueueing& have, const PortSched
 
 }  // namespace
 
-// The root's, and two for each class and ETS's own behind it (carriers.hpp, ets.cpp).
+// The root's, and two for each class and ETS's own after it (carriers.hpp, ets.cpp).
 bool is_own_handle(std::uint32_t handle) {
   const std::uint32_t major = handle >> 16;
   return major >= kOwnMajor && major <= kOwnMajor + 1 + 2 * queueing::kClassesMax;
@@ -123,8 +123,8 @@ std::set<std::uint8_t> all_dscps_but(const std::set<std::uint8_t>& dscps) {
   return out;
 }
 
-// When all DSCPs are given out, the class with most of them, so that few filters are needed; else the class
-// of DSCP 0 (default forwarding, RFC 2474), else the lowest.
+// If all DSCPs are assigned, the class with most of them, so that few filters are needed; else the class of
+// DSCP 0 (default forwarding, RFC 2474), else the lowest.
 unsigned default_class(const PortScheduler& wanted) {
   auto best = wanted.classes.begin();
   for (auto at = best; at != wanted.classes.end(); ++at)

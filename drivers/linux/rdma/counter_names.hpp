@@ -1,5 +1,5 @@
-// What the drivers call their counters: data for counters.cpp, a row a name. '#' stands for a number (a
-// priority of 802.1p, a lane).
+// The drivers' counter names: data for counters.cpp, one row per name. '#' matches a number (an 802.1p
+// priority, a lane).
 //
 // Sources, by driver. mlx5: drivers/infiniband/hw/mlx5/counters.c and ethernet/mellanox/mlx5/counters.rst.
 // bnxt_re: drivers/infiniband/hw/bnxt_re/hw_counters.c, whose newer versions take mlx5's names;
@@ -155,11 +155,11 @@ inline constexpr CounterName kCounterNames[] = {
     {"qdisc_dropped", Signal::discarded_here},
 };
 
-// Files beside the counters that count nothing: a setting, and what is there at the moment.
+// Files beside the counters that are not counters: a setting, and a gauge.
 inline constexpr std::string_view kNoCounters[] = {"lifespan"};
 inline constexpr std::string_view kGaugePrefix = "active_";  // bnxt_re: active_qps
 
-// IBTA PortCountersExtended: counted in words of 4 bytes.
+// IBTA PortCountersExtended: counted in units of 4 bytes.
 inline constexpr std::string_view kCountedInWords[] = {"port_xmit_data", "port_rcv_data"};
 
 }  // namespace lockstep::rdma

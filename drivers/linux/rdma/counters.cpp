@@ -66,7 +66,7 @@ constexpr Meaning kMeanings[] = {
      "the route, the neighbour entry or the port's queue here"},
 };
 
-// '#' is one or more digits.
+// '#' matches one or more digits.
 bool matches(std::string_view pattern, std::string_view name) {
   const std::size_t at = pattern.find('#');
   if (at == std::string_view::npos) return pattern == name;
@@ -81,7 +81,7 @@ bool counts_nothing(std::string_view name) {
   return name.starts_with(kGaugePrefix) || std::ranges::find(kNoCounters, name) != std::end(kNoCounters);
 }
 
-// Some files are texts, or give EINVAL for a counter that the firmware lacks: those have no value.
+// Some files are texts, or return EINVAL for a counter that the firmware lacks: those have no value.
 void read_folder(const HostFiles& files, const std::string& folder, CounterSnapshot& out) {
   for (const std::string& name : files.names(folder)) {
     const auto line = files.line(folder + "/" + name);
@@ -94,8 +94,8 @@ void read_folder(const HostFiles& files, const std::string& folder, CounterSnaps
 
 std::uint64_t difference(std::uint64_t before, std::uint64_t after) {
   if (after >= before) return after - before;
-  // Passed the end of 32 bits (mlx5's queue counters: counters.c, be32_to_cpu), or was reset. Near the end,
-  // the first; a counter of 64 bits does not come there.
+  // The counter wrapped at 32 bits (mlx5's queue counters: counters.c, be32_to_cpu), or was reset. A wrap is
+  // assumed if it was near the end; a 64-bit counter does not get there.
   constexpr std::uint64_t kEnd = std::uint64_t{1} << 32;
   if (before < kEnd && before > kEnd / 2) return kEnd - before + after;
   return after;

@@ -1,13 +1,14 @@
-// An RDMA port's counters, found by name, and what they say in one vocabulary for all vendors: who suffers,
-// who adds to it, and where it begins. Two snapshots around a run tell what moved in between.
+// An RDMA port's counters, found by name and translated into one vocabulary for all vendors: which side
+// suffers, which contributes, and where the cause is. Two snapshots around a run show what changed in
+// between.
 //
 // Promises: every file of ports/N/hw_counters and ports/N/counters is read, as is every ethtool statistic
 // whose name is known; a folder that a driver lacks (rxe has no `counters`) is left out, a counter without a
-// known meaning keeps its name and has no signal. A counter of 32 bits that passed its end counts on; one
-// that was reset counts from zero. Refuses: a device or port that is not there. The kernel refreshes
-// hw_counters every `lifespan` (10 to 12 ms, drivers/infiniband/core/sysfs.c): two snapshots nearer than that
-// may be equal. rxe's retransmits are never quite zero on a busy machine: judge them against the traffic, not
-// against zero.
+// known meaning keeps its name and has no signal. A 32-bit counter that wrapped is handled; one that was
+// reset counts from zero. Refuses: a missing device or port. The kernel refreshes hw_counters every
+// `lifespan` (10 to 12 ms, drivers/infiniband/core/sysfs.c): two snapshots closer than that may be equal.
+// rxe's retransmits are rarely zero on a busy machine: judge them relative to the traffic, not as an absolute
+// number.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@
 
 namespace lockstep::rdma {
 
-// What a counter that moves makes of the side that counts it. It is a lead, not a verdict: join both ends.
+// What an increasing counter suggests about the side that counts it. A hint, not a verdict: compare both
+// ends.
 enum class Side {
-  traffic,      // nothing: what was carried
+  traffic,      // nothing: traffic volume
   victim,       // the cause is elsewhere: the path, the peer or the fabric
   contributor,  // its traffic is part of a congestion
   source,       // the cause is here: the host, its software, or the cable at this port
@@ -67,30 +69,30 @@ struct Meaning {
   Signal signal;
   std::string_view name;  // "ecn-marked-received"
   Side side;
-  std::string_view says;       // what happened, of the side that counts
-  std::string_view points_to;  // what to look at
+  std::string_view says;       // what happened, from the view of the counting side
+  std::string_view points_to;  // what to check
 };
 const Meaning& meaning_of(Signal signal);
 
-// By a name of mlx5, bnxt_re, irdma, ionic, EFA, rxe, of IBTA's port counters, or of these drivers' ethtool
-// statistics: no two of them give one name two meanings.
+// By a name used by mlx5, bnxt_re, irdma, ionic, EFA or rxe, in IBTA's port counters, or in these drivers'
+// ethtool statistics: no name has two meanings.
 std::optional<Signal> signal_of(std::string_view counter);
 
-// Raw values by name, as of one moment. `hw_counters` win over `counters` of the same name, those over
-// ethtool.
+// Raw values by name at one moment. `hw_counters` take precedence over `counters` of the same name, those
+// over ethtool.
 struct CounterSnapshot {
   std::map<std::string, std::uint64_t> values;
 };
-// Under `files`; ethtool's only where `netdev` is named, in the calling thread's network namespace.
+// Below `files`; ethtool's only if `netdev` is given, in the calling thread's network namespace.
 Result<CounterSnapshot> read_counters(const HostFiles& files, std::string_view device, std::uint32_t port,
                                       std::string_view netdev = {});
 
 struct Moved {
   std::string counter;
-  std::uint64_t by = 0;  // IBTA's port_xmit_data and port_rcv_data in bytes (they count words of 4)
+  std::uint64_t by = 0;  // IBTA's port_xmit_data and port_rcv_data in bytes (they count units of 4)
   std::optional<Signal> signal;
 };
-// What moved, by name. Gauges and settings among the files (lifespan, active_qps) are left out.
+// What changed, by name. Gauges and settings among the files (lifespan, active_qps) are left out.
 std::vector<Moved> moved_between(const CounterSnapshot& before, const CounterSnapshot& after);
 
 }  // namespace lockstep::rdma

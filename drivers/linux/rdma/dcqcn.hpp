@@ -1,9 +1,9 @@
 // DCQCN's parameters of a RoCE port, in the files of mlx5: MLNX_OFED's ecn/roce_rp and roce_np, or the
 // upstream driver's cc_params (debugfs, infiniband/hw/mlx5/cong.c). Both hold the firmware's own numbers.
 //
-// bnxt_re's parameters (g, init_cr, init_tr, rtt, nph_per_state, inact_th) are of another form of the
-// algorithm, in other units: none is equal to one of these. Promises: as settings.hpp. Refuses, of an
-// integer, what is none, and, of a switch, what is no boolean; what the range is, the firmware says.
+// bnxt_re's parameters (g, init_cr, init_tr, rtt, nph_per_state, inact_th) belong to another variant of the
+// algorithm, in other units: none is equivalent to one of these. Promises: as settings.hpp. Refuses a value
+// that is not an integer, or, for a switch, not a boolean; the firmware checks the range.
 #pragma once
 
 #include "drivers/linux/rdma/port_file.hpp"

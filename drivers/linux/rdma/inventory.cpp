@@ -21,13 +21,13 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return out;
 }
 
-// Empty where the file is not there or gives an error, as those of unused GIDs do.
+// Empty if the file is missing or returns an error, as those of unused GIDs do.
 std::string line_of(const HostFiles& files, const std::string& path) {
   const auto out = files.line(path);
   return out ? *out : std::string();
 }
 
-// The numbers that name files, in order.
+// The numbers in file names, in order.
 std::vector<std::uint32_t> numbers_in(const HostFiles& files, const std::string& folder) {
   std::vector<std::uint32_t> out;
   for (const std::string& name : files.names(folder))
@@ -42,7 +42,7 @@ std::uint8_t state_of(const std::string& line) {
   return static_cast<std::uint8_t>(number && *number <= 0xFF ? *number : 0U);
 }
 
-// That of the first entry, which is the default GID's: the port's own netdev, and no VLAN's.
+// The netdev of the first entry, which is the default GID: the port's own netdev, not a VLAN's.
 std::string netdev_of(const HostFiles& files, const std::string& folder) {
   const std::string netdevs = folder + "/gid_attrs/ndevs";
   for (const std::uint32_t index : numbers_in(files, netdevs))

@@ -1,4 +1,4 @@
-// The map between entries and RoCE's settings: the one place of this folder that names rows.
+// The map between entries and RoCE's settings: the only file of this folder that names rows.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace lockstep::rdma_map {
 
 struct MapRow {
   RowId row;
-  // Why a RoCE port can't carry it; empty: it can.
+  // Why a RoCE port does not support it; empty: it does.
   std::string (*lacking)(const HostFiles&, const rdma::RocePort&);
   Result<Value> (*read)(const HostFiles&, const rdma::RocePort&);
   Result<Done> (*write)(const Change&, const HostFiles&, const rdma::RocePort&);
-  // In words of MLNX_OFED's tools and files: those of other drivers are elsewhere (settings.hpp).
+  // In terms of MLNX_OFED's tools and files; those of other drivers are elsewhere (settings.hpp).
   std::string (*native)(const Change&);
 };
 
@@ -67,7 +67,7 @@ inline constexpr MapRow kRows[] = {
 };
 static_assert(has_each_row_once(kRows));
 
-// Why the port can't carry the row; empty: it can.
+// Why the port does not support the row; empty: it does.
 std::string lacking(const MapRow& one, const HostFiles& files, const rdma::RocePort& port);
 
 }  // namespace lockstep::rdma_map

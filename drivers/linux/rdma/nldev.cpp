@@ -38,7 +38,7 @@ Error incomplete(std::string_view what) {
 
 Result<netlink::Socket> open_socket() {
   auto socket = netlink::Socket::open(NETLINK_RDMA);
-  // EPROTONOSUPPORT: a kernel without RDMA, or whose module ib_core is not to be had.
+  // EPROTONOSUPPORT: a kernel without RDMA, or whose module ib_core is unavailable.
   if (!socket) return wrap("RDMA", socket.error());
   return socket;
 }
@@ -88,7 +88,7 @@ bool QueuePair::is_connected() const {
   constexpr std::uint8_t kGsi = 1;
   constexpr std::uint8_t kRawPacket = IB_UVERBS_QPT_RAW_PACKET;
   constexpr std::uint8_t kReadyToReceive = 2;  // IBV_QPS_RTR
-  constexpr std::uint8_t kSendError = 5;       // IBV_QPS_SQE, the last before one that is lost
+  constexpr std::uint8_t kSendError = 5;       // IBV_QPS_SQE, the last state before IBV_QPS_ERR
   return type != kSmi && type != kGsi && type != kRawPacket && state >= kReadyToReceive &&
          state <= kSendError;
 }

@@ -1,10 +1,10 @@
-// RDMA devices and ports as the kernel's RDMA netlink tells them (NETLINK_RDMA, client NLDEV): bytes in and
-// out, no I/O.
+// RDMA devices and ports from the kernel's RDMA netlink (NETLINK_RDMA, client NLDEV): bytes in and out, no
+// I/O except in the functions that take a Call.
 //
-// Promises: a message is checked as all netlink is (netlink.hpp); what the device does not tell is left
+// Promises: a message is checked like all netlink (netlink.hpp); what the device does not report is left
 // empty. Refuses a device or port without its number and name. Formats: rdma/rdma_netlink.h,
-// drivers/infiniband/core/nldev.c; states: rdma/ib_verbs.h (IBTA 1.4, 14.2.5.6 PortInfo). Of GIDs, MTUs and
-// counters this family says nothing in Linux 6.1: see sysfs.hpp.
+// drivers/infiniband/core/nldev.c; states: rdma/ib_verbs.h (IBTA 1.4, 14.2.5.6 PortInfo). In Linux 6.1 this
+// family does not report GIDs, MTUs and counters: see inventory.hpp and counters.hpp.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,13 @@ struct Port {
   std::string netdev;  // empty: none, or in another network namespace
 };
 
-// What a dump asks for, and the payload of each of its messages. Ports are dumped one device at a time.
+// A dump's request, and the payload of each of its messages. Ports are dumped one device at a time.
 netlink::Request devices_request();
 netlink::Request ports_request(std::uint32_t device);
 Result<std::optional<Device>> decode_device(netlink::Bytes payload);
 Result<std::optional<Port>> decode_port(netlink::Bytes payload);
 
-// "ACTIVE", "LINK_UP" as rdma-link(8) has them; "7" of a number that has no word.
+// "ACTIVE", "LINK_UP" as in rdma-link(8); "7" for a number without a name.
 std::string state_words(std::uint8_t state);
 std::string physical_state_words(std::uint8_t state);
 
@@ -53,17 +53,17 @@ struct DevicesAndPorts {
 };
 
 struct QueuePair {
-  std::uint32_t port = 0;  // 0: not told
+  std::uint32_t port = 0;  // 0: not reported
   std::uint8_t type = 0;   // enum ib_qp_type
   std::uint8_t state = 0;  // enum ib_qp_state
-  // Whether it sends to others in packets of up to its path MTU: it is connected, and neither management's
-  // (SMI, GSI) nor one of raw packets.
+  // Whether it sends to others in packets of up to its path MTU: it is connected, and neither a management
+  // one (SMI, GSI) nor one for raw packets.
   bool is_connected() const;
 };
 netlink::Request queue_pairs_request(std::uint32_t device);
-// One message of the dump, which tells of several.
+// One message of the dump, which contains several.
 Result<Done> add_queue_pairs(netlink::Bytes payload, std::vector<QueuePair>& out);
-// Of a device's port, those of the kernel included (storage). In the calling thread's namespace.
+// For a device's port, including those of the kernel (storage). In the calling thread's namespace.
 Result<std::size_t> connected_queue_pairs(std::uint32_t device, std::uint32_t port, const Call& call);
 
 // In the calling thread's namespace. `unsupported`: a kernel without RDMA.

@@ -11,7 +11,7 @@
 namespace lockstep::rdma {
 namespace {
 
-// Where its entry is there.
+// Assumes that its configfs entry exists.
 Result<std::int64_t> number_in(const HostFiles& files, const std::string& path) {
   TRY(const std::string line, files.line(path));
   const bool hex = line.starts_with("0x");
@@ -50,7 +50,7 @@ Result<Done> write_number(const HostFiles& files, const NumberFile& file, std::i
   std::snprintf(text, sizeof(text), file.hex ? "0x%llx" : "%lld", static_cast<long long>(wanted));
   TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, file.entry));
   TRY_DONE(files.write(file.path, text));
-  // Versions that collect changes have a file that makes them.
+  // Versions that collect changes have a file that commits them.
   if (!file.apply.empty() && files.exists(file.apply)) TRY_DONE(files.write(file.apply, "1"));
   TRY(const std::int64_t now, number_in(files, file.path));
   if (now == wanted) return Done{};

@@ -1,8 +1,8 @@
-// A file of sysfs, configfs or debugfs that holds one number, and the entry of configfs without which it is
-// not there.
+// A file of sysfs, configfs or debugfs that holds one number, and the configfs entry that must exist for the
+// file to exist.
 //
-// Promises: read back after a write, as bnxt_re's debugfs accepts what the firmware then refuses. Refuses a
-// file that holds no number.
+// Promises: read back after a write, as bnxt_re's debugfs accepts values that the firmware then refuses.
+// Refuses a file that does not hold a number.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lockstep::rdma {
 
-// There as long as the object, and longer if it was there before. No folder: nothing to be made.
+// Exists as long as the object, and longer if it existed before. An empty folder name: nothing to be made.
 class ConfigfsEntry {
  public:
   static Result<ConfigfsEntry> open(const HostFiles& files, const std::string& folder);
@@ -29,8 +29,8 @@ class ConfigfsEntry {
 struct NumberFile {
   std::string path;        // empty: the driver has none
   std::string entry = {};  // of configfs
-  std::string apply = {};  // written after it, where there is such a file
-  bool hex = false;        // written as "0x1a"; read, a file says itself
+  std::string apply = {};  // written afterwards, if such a file exists
+  bool hex = false;        // written as "0x1a"; when read, a file's own prefix decides
 };
 
 Result<std::int64_t> read_number(const HostFiles& files, const NumberFile& file);

@@ -35,7 +35,7 @@ class RdmaPart final : public LinuxPart {
   Result<Done> set(const Change& change, const Call& call) const;
 
   HostFiles files_;
-  std::string elsewhere_;  // why none of it is this target's; empty: all is
+  std::string elsewhere_;  // why this target has none of these rows; empty: it has them
 };
 
 const RocePort* find(const std::vector<RocePort>& ports, std::string_view netdev) {
@@ -43,7 +43,7 @@ const RocePort* find(const std::vector<RocePort>& ports, std::string_view netdev
   return found == ports.end() ? nullptr : &*found;
 }
 
-// None where the kernel has no RDMA.
+// Empty if the kernel has no RDMA.
 Result<std::vector<RocePort>> RdmaPart::ports(const Call& call) const {
   TRY(const auto devices, rdma::read_rdma(files_, call));
   std::vector<RocePort> out;
@@ -86,7 +86,7 @@ void RdmaPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuil
   if (!wants_any(scope, rdma_map::kRows) || !elsewhere_.empty()) return;
   const auto known = ports(call);
   if (!known) {
-    if (known.error().kind == ErrorKind::unsupported) return;  // incapable() tells
+    if (known.error().kind == ErrorKind::unsupported) return;  // incapable() reports it
     for (const MapRow& one : rdma_map::kRows)
       if (scope.wants(one.row)) unread.push_back({one.row, {}, known.error()});
     return;

@@ -1,9 +1,9 @@
-// RDMA on the ports: what a RoCE NIC marks its packets with and how it answers congestion, over configfs,
-// sysfs and debugfs (settings.hpp).
+// RDMA on the ports: how a RoCE NIC marks its packets and responds to congestion, over configfs, sysfs and
+// debugfs (settings.hpp).
 //
-// Promises: each change is made by itself and read back. A port is carried by the RDMA device whose port it
-// is: a bond by that of the bond; every other port says why it is not. Refuses, in a network namespace of
-// this machine, all of it: RDMA's configfs and debugfs are the machine's.
+// Promises: each change is made separately and read back. A port's settings are those of the RDMA device
+// whose port it is; for a bond, the device of the bond; every other port reports the reason. In a network
+// namespace of this machine everything is refused: RDMA's configfs and debugfs belong to the machine.
 #pragma once
 
 #include <memory>

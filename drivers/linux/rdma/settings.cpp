@@ -31,7 +31,7 @@ TosFiles tos_files(const RocePort& port) {
           "/sys/class/infiniband/" + port.device + "/tc/" + number + "/traffic_class"};
 }
 
-// Where their entry is there.
+// Assumes that their configfs entry exists.
 Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
   RoceTos out;
   TRY(out.tos, read_number(files, {at.tos}));
@@ -46,13 +46,13 @@ Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
 
 constexpr PortFile kCnpDscp{"roce_np/cnp_dscp", "np_cnp_dscp", "cnp_dscp", "alt_vlan_dscp"};
 constexpr PortFile kCnpPriority{"roce_np/cnp_802p_prio", "np_cnp_prio", "cnp_prio", "alt_vlan_pcp"};
-// mlx5 alone: 1 where a CNP has the priority of the packet that it answers. A priority that is
-// written makes it 0 (cong.c; mstflint's mlxconfig_host.db, CNP_RES_PRIO_MODE).
+// mlx5 only: 1 if a CNP has the priority of the packet that it answers. Writing a priority sets it to 0
+// (cong.c; mstflint's mlxconfig_host.db, CNP_RES_PRIO_MODE).
 constexpr PortFile kCnpPriorityMode{"", "np_cnp_prio_mode"};
 constexpr std::string_view kAsReceived = "as received";
 constexpr PortFile kEnable{"", "", "ecn_enable", "enable_cc"};
 
-// DCQCN's two ends, a bit a priority: who tells of marks, and who slows down.
+// DCQCN's two ends, one bit per priority: the one that reports marks, and the one that slows down.
 struct Dcqcn {
   std::array<unsigned, 2> priorities{};
 };
@@ -108,7 +108,7 @@ Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcq
   return Done{};
 }
 
-// False, too, where the driver knows no such mode.
+// Also false if the driver does not have this mode.
 Result<bool> has_priority_as_received(const HostFiles& files, const RocePort& port) {
   const NumberFile mode = find_file(files, port, kCnpPriorityMode);
   if (mode.path.empty()) return false;

@@ -14,15 +14,15 @@
 namespace lockstep::contract {
 namespace {
 
-constexpr const char* kConfigDb = "4";  // database_config.json of SONiC
-// Native keys are TABLE|KEY|FIELD. A row that is there and nothing more has the field NULL.
+constexpr const char* kConfigDb = "4";  // CONFIG_DB in SONiC's database_config.json
+// Native keys are TABLE|KEY|FIELD. A row without any fields has the field NULL.
 constexpr std::string_view kPresence = "NULL";
 constexpr MapRow kMap[] = {{row("interface[*]/mtu"), "PORT|{}|mtu"},
                            {row("interface[*]/admin"), "PORT|{}|admin_status"},
                            {row("interface[*]/pfc"), "PORT_QOS_MAP|{}|pfc_enable"},
                            {row("vlan[*]"), "VLAN|Vlan{}|NULL"},
                            {row("vlan[*]/name"), "VLAN|Vlan{}|description"}};
-// One command, and so one moment: no other client's write is seen by half.
+// A single command is atomic: it never sees half of the write of another client.
 constexpr const char* kReadAll =
     "local rows = {} "
     "for _, pattern in ipairs({'PORT|*', 'PORT_QOS_MAP|*', 'VLAN|*'}) do "
@@ -89,13 +89,13 @@ std::vector<std::string> command_of(const NativeEdit& edit) {
   return {"HSET", row, field, field == kPresence ? std::string(kPresence) : to_native(field, *edit.value)};
 }
 
-// From the moment when EXEC is on its way, nothing but its answer tells what happened.
+// Once EXEC is sent, only its answer shows what happened.
 Result<Done> execute(RedisConnection& redis, const Call& call) {
   auto done = redis.ask({"EXEC"}, call);
   if (!done) return wrap("EXEC was sent", Error{ErrorKind::unknown_outcome, done.error().text()});
   if ((*done)->type == REDIS_REPLY_NIL)
     return Error{ErrorKind::conflict, "the configuration changed while it was being written"};
-  // Redis takes nothing back: one that failed stands beside others that were done.
+  // Redis does not roll back: a failed command does not undo the others.
   for (const redisReply* const one : elements_of(**done))
     if (one->type == REDIS_REPLY_ERROR) return Error{ErrorKind::unknown_outcome, text_of(*one)};
   return Done{};

@@ -1,9 +1,9 @@
-// A spike, linked by tests only: a driver on a real redis-server that holds its configuration as SONiC does,
-// in hashes of CONFIG_DB ("PORT|Ethernet0" with mtu and admin_status). It is there to try the seam, not a
+// A spike, linked by tests only: a driver for a real redis-server that holds its configuration as SONiC does,
+// in hashes of CONFIG_DB ("PORT|Ethernet0" with mtu and admin_status). It tests the driver seam, not a
 // device.
 //
-// Promises: those of drivers/mapped; besides, a write is done only if nothing that was read has changed up to
-// the moment of the write (WATCH, MULTI, EXEC); every wait ends with its call. Refuses: names with '|'.
+// Promises: those of drivers/mapped; in addition, a write is done only if nothing that was read has changed
+// before the write (WATCH, MULTI, EXEC); every wait ends with its call. Refuses: names with '|'.
 #pragma once
 
 #include <memory>
@@ -22,14 +22,14 @@ struct FreeRedis {
 };
 using RedisReply = std::unique_ptr<redisReply, FreeRedis>;
 
-// One connection, to the database of CONFIG_DB. After an error it is of no use.
+// One connection to the database of CONFIG_DB. It is unusable after an error.
 class RedisConnection {
  public:
   static Result<RedisConnection> open(const std::string& socket, const Call& call);
-  // An answer that is an error is `refused`.
+  // An error answer is `refused`.
   Result<RedisReply> ask(const std::vector<std::string>& words, const Call& call);
   Result<RedisReply> next_reply(const Call& call);
-  // What has come; null: nothing more.
+  // A reply that is already received; null if there is none.
   Result<RedisReply> reply_at_hand();
   int descriptor() const;
 

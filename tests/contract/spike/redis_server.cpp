@@ -29,7 +29,7 @@ RedisServer::RedisServer() {
   std::string name = std::filesystem::temp_directory_path() / "lscontract-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
   folder_ = name;
-  // No TCP, nothing saved; keyspace events as SONiC has them on.
+  // No TCP, no persistence; keyspace events enabled as in SONiC.
   std::vector<std::string> words{kServer,  "--port",       "0",     "--save",
                                  "",       "--appendonly", "no",    "--databases",
                                  "16",     "--dir",        folder_, "--unixsocket",

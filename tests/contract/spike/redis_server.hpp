@@ -1,4 +1,4 @@
-// A redis-server of its own for a test: on a unix socket in a folder of its own; both end with it.
+// A separate redis-server for a test, on a unix socket in its own folder; both are removed with the object.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ inline constexpr WriteCommands kRedisWrite{'\n', "MULTI\r", "EXEC\r"};
 
 class RedisServer {
  public:
-  // Why there can't be one; empty: there can.
+  // Why the server cannot run here; empty if it can.
   static std::string impossible();
 
   RedisServer();
@@ -25,7 +25,7 @@ class RedisServer {
   std::string folder() const { return folder_; }
   std::string socket() const { return folder_ + "/redis.sock"; }
   void signal(int number) const;
-  // As another hand does it; throws where the server does not do it.
+  // Runs a command as another client; throws if the server refuses it.
   RedisReply tell(const std::vector<std::string>& words) const;
 
  private:

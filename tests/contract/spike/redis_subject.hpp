@@ -1,5 +1,5 @@
-// The spike on Redis as a subject of the contract suite: a redis-server of its own, in a folder of its own,
-// that ends with it.
+// The Redis spike as a subject of the contract suite: a separate redis-server in its own folder, which ends
+// with the subject.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What the suite does not ask of the spike on Redis: a hand that comes in the middle of a write.
+// A test of the Redis spike beyond the suite: another client that writes in the middle of a write.
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 
@@ -10,7 +10,7 @@
 namespace lockstep::contract {
 namespace {
 
-TEST(RedisSpike, AnotherHandBetweenTheLastLookAndTheWriteIsAConflict) {
+TEST(RedisSpike, AForeignWriteBetweenReadAndWriteIsAConflict) {
   if (const std::string why = RedisServer::impossible(); !why.empty()) LOCKSTEP_NOT_TESTED_BUT_ON_CI(why);
   const RedisServer server;
   server.tell({"HSET", "PORT|rail0", "mtu", "1500"});

@@ -1,5 +1,6 @@
-// Stream bandwidth against iperf3 on the same veth pair, interleaved so that what else the machine does falls
-// on both. Prints every run and the ratio of the medians; exits 1 if ours is below 0.98 of iperf3's.
+// Stream bandwidth against iperf3 on the same veth pair, interleaved so that other load on the machine
+// affects both. Prints every run and the ratio of the medians. Exits with 1 if ours is below 0.98 of
+// iperf3's.
 //
 //   perf_bench_stream_vs_iperf3 [RUNS] [SECONDS]      (root; default 5 runs of 1 s; unshaped, then 1 Gb/s)
 #include <fcntl.h>
@@ -94,7 +95,7 @@ double ours(double seconds, std::string& cpu) {
   return made->front().value;
 }
 
-// iperf3 over the same window: its own warm-up is omitted (-O), and the receiver's figure is taken.
+// iperf3 over the same window: its own warm-up is omitted (-O), and the receiver's figure is used.
 double iperf3(double seconds) {
   const pid_t server = start({"ip", "netns", "exec", here + "b", "iperf3", "-s", "-1", "-B", "10.96.0.2"},
                              open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -12,7 +12,7 @@
 namespace lockstep::bench {
 namespace {
 
-TEST(Histogram, EveryValueIsToldWithinOneIn256) {
+TEST(Histogram, EveryValueIsReportedWithinOneIn256) {
   EXPECT_TRUE(rc::check([](std::uint64_t wide) {
     const std::uint64_t value = wide >> (wide % 64);  // all magnitudes
     Histogram one;
@@ -66,7 +66,7 @@ TEST(Histogram, MergeIsTheSameInAnyOrderAndTheSameAsRecordingAll) {
   }));
 }
 
-TEST(Histogram, BucketsCarryTheWholeOfIt) {
+TEST(Histogram, BucketsRoundTrip) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint64_t>& values) {
     Histogram seen;
     for (const std::uint64_t value : values) seen.record(value >> 3);
@@ -74,7 +74,7 @@ TEST(Histogram, BucketsCarryTheWholeOfIt) {
   }));
 }
 
-TEST(Histogram, LyingBoundsAreForcedIntoWhatTheBucketsAllow) {
+TEST(Histogram, InconsistentBoundsAreClampedToTheBuckets) {
   Histogram seen;
   seen.record(1000, 4);
   const Histogram told = Histogram::from(seen.buckets(), 0, ~0ULL, -5);
@@ -83,8 +83,8 @@ TEST(Histogram, LyingBoundsAreForcedIntoWhatTheBucketsAllow) {
   EXPECT_GE(told.mean(), 1000);
 }
 
-// Found by fuzzing: beyond the last bucket's end, bounds turned round; beyond 2^64 samples, a rank was none.
-TEST(Histogram, LyingBucketsMakeAHistogramLikeAnyOther) {
+// Found by fuzzing: inverted bounds beyond the end of the last bucket, an invalid rank above 2^64 samples.
+TEST(Histogram, InvalidBucketsMakeAConsistentHistogram) {
   const std::vector<Histogram::Bucket> lies{{~0ULL, ~0ULL}, {~0ULL - 5, 7}, {3'297'997'408ULL, ~0ULL}};
   const Histogram told = Histogram::from(lies, ~0ULL, 0, 1e300);
   EXPECT_EQ(told.count(), std::uint64_t{1} << 53U);
@@ -92,7 +92,7 @@ TEST(Histogram, LyingBucketsMakeAHistogramLikeAnyOther) {
   ASSERT_TRUE(told.percentile(100));
   EXPECT_LE(*told.percentile(100), static_cast<double>(told.max()));
   EXPECT_EQ(Histogram::from(told.buckets(), told.min(), told.max(), told.sum()), told);
-  // Inside of a bucket: what is told again is the same.
+  // Values inside of a bucket: a round trip keeps them.
   const Histogram inside =
       Histogram::from(std::vector<Histogram::Bucket>{{3'297'997'408ULL, 3}}, 1, 4'000'000'000ULL, 0);
   EXPECT_EQ(Histogram::from(inside.buckets(), inside.min(), inside.max(), inside.sum()), inside);

@@ -5,10 +5,10 @@
 namespace lockstep::bench {
 namespace {
 
-TEST(Ideal, GoodputShareCountsWhatTheShaperAndTheWireCount) {
+TEST(Ideal, GoodputShareIncludesTheOverheadOfShaperOrWire) {
   EXPECT_NEAR(tcp_goodput_share(1500, shaped_framing), 1448.0 / 1514, 1e-12);
   EXPECT_NEAR(tcp_goodput_share(9000, shaped_framing), 8948.0 / 9014, 1e-12);
-  // 941.5 Mb/s: what everybody sees of a 1 Gb/s Ethernet.
+  // 941.5 Mb/s: the well-known goodput of TCP over 1 Gb/s Ethernet.
   EXPECT_NEAR(nominal_goodput(1'000'000'000, 1500, wire_framing), 941.5e6, 0.1e6);
   EXPECT_NEAR(tcp_goodput_share(1500, wire_framing, true), 1428.0 / 1538, 1e-12);
   EXPECT_EQ(tcp_goodput_share(40, wire_framing), 0);
@@ -17,7 +17,7 @@ TEST(Ideal, GoodputShareCountsWhatTheShaperAndTheWireCount) {
   EXPECT_NEAR(rocev2_goodput_share({1024, 1024, 0}, wire_framing) * 400, 370, 0.5);
 }
 
-TEST(Ideal, ARoceMessageHasHeadersInEachPacketAndItsExtendedOnesOnce) {
+TEST(Ideal, ARoceMessageHasHeadersPerPacketAndExtendedOnesOnce) {
   EXPECT_NEAR(rocev2_goodput_share({65536, 4096, reth_bytes}, wire_framing),
               65536.0 / (65536 + 16 * (44 + 38) + 16), 1e-12);
   EXPECT_NEAR(rocev2_goodput_share({4097, 4096, 0}, wire_framing, true), 4097.0 / (4097 + 2 * (64 + 38)),
@@ -25,7 +25,7 @@ TEST(Ideal, ARoceMessageHasHeadersInEachPacketAndItsExtendedOnesOnce) {
   EXPECT_EQ(rocev2_goodput_share({65536, 0, reth_bytes}, wire_framing), 0);
 }
 
-TEST(Ideal, BusbwFactorsAreThoseOfNcclTests) {
+TEST(Ideal, BusbwFactorsMatchNcclTests) {
   EXPECT_DOUBLE_EQ(busbw_factor(Collective::all_reduce, 4), 1.5);
   EXPECT_DOUBLE_EQ(busbw_factor(Collective::all_gather, 4), 0.75);
   EXPECT_DOUBLE_EQ(busbw_factor(Collective::all_to_all, 8), 0.875);
@@ -50,7 +50,8 @@ TEST(Ideal, ExpectedMostLoadedUplinkIsExactWhereItCanBeCounted) {
   EXPECT_EQ(expected_most_loaded(0, 4), 0);
 }
 
-// Two flows from one leaf, two uplinks of 1: balanced each has its own; by hash half of the outcomes collide.
+// Two flows from one leaf, two uplinks of capacity 1: balanced, each flow has its own; hashed, half of the
+// outcomes collide.
 TEST(Ideal, TwoFlowsOnTwoUplinksLoseAQuarterByHash) {
   const std::vector<FlowPath> flows{{{0}, {{2, 3}}}, {{1}, {{2, 3}}}};
   const std::vector<double> capacities{1, 1, 1, 1};
@@ -64,7 +65,7 @@ TEST(Ideal, ManyFlowsAreEstimatedAndRepeatable) {
   const std::vector<double> capacities(8, 1);
   const IdealBounds bounds = slowest_flow(flows, capacities);
   EXPECT_DOUBLE_EQ(bounds.balanced, 1);
-  // E[1/max] of 8 on 8; by Jensen above 1/E[max] = 0.386, and below 1/2.
+  // E[1/max] of 8 on 8: by Jensen's inequality above 1/E[max] = 0.386, and below 1/2.
   EXPECT_GT(bounds.hash_expected, 1 / 2.59);
   EXPECT_LT(bounds.hash_expected, 0.5);
   EXPECT_EQ(slowest_flow(flows, capacities).hash_expected, bounds.hash_expected);

@@ -81,13 +81,13 @@ TEST(Judge, CpuLimitedIsUnknownUnlessAnotherPairFailsForSure) {
   EXPECT_EQ(verdict.worst, "b -> a");
 }
 
-TEST(Judge, ABoundThatHeldInSpiteOfTheCpuHasHeld) {
+TEST(Judge, ABoundHeldDespiteCpuLimitsPasses) {
   std::vector<Measurement> all{pair("a", "b", {95, 95, 95})};
   all[0].cpu_limited = true;
   EXPECT_EQ(judge(bandwidth90, all).verdict, Verdict::pass);
 }
 
-TEST(Judge, AStallOfAStarvedMachineIsUnknown) {
+TEST(Judge, AStallOnAStarvedMachineIsUnknown) {
   std::vector<Measurement> all{pair("a", "b", {95, 95, 95})};
   all[0].trouble = Trouble::path;
   all[0].error = "b: stalled in mid-stream after 9 bytes";
@@ -215,8 +215,7 @@ TEST(Suspects, AHostThatReceivesSlowlyIsNamedAsReceiver) {
   EXPECT_EQ(found[0].name, "g3:r receiving");
 }
 
-// Two leaves of two hosts, two spines, per-flow hashing: what crosses from leaf to leaf took one spine or the
-// other.
+// Two leaves of two hosts, two spines, per-flow hashing: a flow from leaf to leaf crosses one spine.
 struct TwoLeaves {
   TwoLeaves() {
     for (const std::string from : {"h0", "h1", "h2", "h3"})
@@ -235,7 +234,7 @@ struct TwoLeaves {
         one.links.push_back({spine + ":" + b + " -> " + b + ":" + spine, 0.5});
       }
     one.links.push_back({b + ":" + to + " -> " + to + ":r", 1});
-    // By a hash: every other pair takes s0.
+    // Simulates a hash: every other pair takes s0.
     if (a == "l0" && b == "l1") (across++ % 2 == 0 ? by_s0 : by_s1).push_back(all.size());
     all.push_back(std::move(one));
   }
@@ -245,7 +244,7 @@ struct TwoLeaves {
   int across = 0;
 };
 
-TEST(Suspects, AnUplinkIsAmongThoseThatTheSlowPairsMayHaveCrossedAndNoHostIs) {
+TEST(Suspects, SuspectsAnUplinkThatSlowPairsMayHaveCrossedAndNoHost) {
   const TwoLeaves pod;
   ASSERT_EQ(pod.by_s0.size(), 2U);
   const auto found = suspects(pod.all, pod.by_s0);
@@ -258,7 +257,7 @@ TEST(Suspects, AnUplinkIsAmongThoseThatTheSlowPairsMayHaveCrossedAndNoHostIs) {
   }
 }
 
-TEST(Suspects, TwoFaultsAreFoundOneAfterTheOther) {
+TEST(Suspects, FindsTwoFaultsInOrder) {
   TwoLeaves pod;
   std::vector<std::size_t> slow;
   for (std::size_t i = 0; i < pod.all.size(); ++i)
@@ -274,7 +273,7 @@ TEST(Suspects, TwoFaultsAreFoundOneAfterTheOther) {
   EXPECT_FALSE(rank_of("h3:r -> l1:h3"));
 }
 
-TEST(Suspects, WhatTwoRunsSuspectIsNamedOnceByTheOneThatSuspectsItMost) {
+TEST(Suspects, ReportsASuspectOfTwoRunsOnceFromTheStrongerRun) {
   using Kind = Suspect::Kind;
   std::vector<Suspect> all{{Kind::cable, "a <-> b", 0, 1, 3}, {Kind::device, "d", 1, 1, 3}};
   join(all, {{Kind::cable, "a <-> b", 0, 2, 2}, {Kind::device, "b", 0, 2, 4}, {Kind::device, "d", 0, 2, 5}});
@@ -294,7 +293,7 @@ TEST(Suspects, NoneWhereAllOrNoneAreSlow) {
   EXPECT_TRUE(suspects(all, std::vector<std::size_t>{0, 1}).empty());
 }
 
-TEST(Baseline, WhatIsWrittenIsReadAgain) {
+TEST(Baseline, RoundTrips) {
   std::vector<Measurement> all{pair("a", "b", {1.5, 2.25, 1e9}), pair("b", "a", {})};
   all[0].config_hash = "sha256:1";
   all[1].metric = Metric::latency;
@@ -328,8 +327,8 @@ TEST(Baseline, AnotherTransportIsNotComparable) {
   EXPECT_FALSE(all[0].accepted);
 }
 
-// By whatever benchmark and between whatever ends, but not over more links, of another size or transport.
-TEST(Baseline, ACohortIsWhatCanBeCompared) {
+// From any benchmark and between any ends, but not over more links, with another size or transport.
+TEST(Baseline, ACohortContainsComparableMeasurements) {
   Baseline set;
   for (const double rate : {90.0, 95.0, 100.0}) {
     Measurement one = pair("a", "b" + std::to_string(rate), {rate, rate, rate});
@@ -358,7 +357,7 @@ TEST(Baseline, ACohortIsWhatCanBeCompared) {
   EXPECT_TRUE(without([](Measurement& one) { one.seen.samples.clear(); }));
 }
 
-TEST(Baseline, NonsenseIsRefusedWithAReason) {
+TEST(Baseline, RefusesInvalidBaselinesWithAReason) {
   for (
       const char* text :
       {"", "[]", "{}", R"({"kind":"Baseline"})", R"({"kind":"Baseline","version":2,"entries":{}})",

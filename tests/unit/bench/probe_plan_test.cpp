@@ -9,8 +9,8 @@
 namespace lockstep::bench {
 namespace {
 
-// Two hosts a leaf, two leaves, two spines; one rail. Links 0-3 up, 4-7 down, 8-9 and 10-11 up from leaf 0
-// and 1, 12-13 and 14-15 down to leaf 0 and 1.
+// Two leaves with two hosts each, two spines, one rail. Links: 0-3 up and 4-7 down at the hosts, 8-9 and
+// 10-11 up from leaf 0 and 1, 12-13 and 14-15 down to leaf 0 and 1.
 struct Pod {
   std::vector<ProbeEndpoint> endpoints = std::vector<ProbeEndpoint>(4);
   Links links;
@@ -59,7 +59,7 @@ TEST(PlanTcp, PairsComeInRoundsThatCannotOversubscribe) {
   EXPECT_EQ(count, 12U);
 }
 
-TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
+TEST(PlanTcp, RunsSelectedPairsOnlyAndCoverageReportsIt) {
   const Pod pod;
   PlanOptions options;
   options.wanted = [](const Pair& pair) { return pair.from == 0; };
@@ -104,9 +104,9 @@ TEST(PlanTcp, PairsMayBeGivenAndRoundsBounded) {
   EXPECT_EQ(round_time(ring.plan), std::chrono::seconds(2 * 3));
 }
 
-TEST(PlanTcp, WhatRunsAtTheRateOfALinkWasNotLimitedByTheCpu) {
+TEST(PlanTcp, AMeasurementAtTheRateOfALinkIsNotCpuLimited) {
   Pod pod;
-  pod.links.capacities.back() = 100;  // of a link that h0's flow does not cross
+  pod.links.capacities.back() = 100;  // a link that the flow of h0 does not cross
   std::vector<Measurement> made(1);
   made[0].from = "h0:rail0";
   made[0].to = "h1:rail0";
@@ -139,7 +139,7 @@ TEST(PlanTcp, ARingIsSlowedByTheHashOnlyWhereHopsShareAChoice) {
   EXPECT_LT(made[0].ideal->hash_expected, made[0].ideal->balanced * 0.9);
 }
 
-TEST(PlanTcp, BothDirectionsAreNotToBeHad) {
+TEST(PlanTcp, DoesNotSupportBothDirections) {
   const Pod pod;
   Benchmark asked = benchmark(Workload::write_bandwidth);
   EXPECT_TRUE(plan_tcp(asked, pod.endpoints, pod.links).plan.not_to_be_had.empty());
@@ -151,7 +151,7 @@ TEST(PlanTcp, BothDirectionsAreNotToBeHad) {
   EXPECT_EQ(made->at(0).trouble, Trouble::transport);
 }
 
-TEST(PlanTcp, IterationsFollowThePercentilesThatAreJudged) {
+TEST(PlanTcp, IterationsFollowTheJudgedPercentiles) {
   const Pod pod;
   Benchmark asked = benchmark(Workload::ring_allreduce);
   Slo tail;
@@ -172,7 +172,7 @@ TEST(PlanTcp, PairsWithoutAPathAreNotCounted) {
   EXPECT_EQ(planned.no_path.size(), 8U);
 }
 
-TEST(Wire, MessagesComeWholeHoweverTheBytesAreCut) {
+TEST(Wire, ReassemblesMessagesFromAnySplit) {
   const std::string bytes = framed({{"a", 1}}) + framed({{"b", "x"}});
   MessageReader reader;
   std::vector<Json> got;
@@ -189,7 +189,7 @@ TEST(Wire, MessagesComeWholeHoweverTheBytesAreCut) {
   EXPECT_EQ(number_of(got[1], "absent"), 0U);
 }
 
-TEST(Wire, LyingBytesAreRefused) {
+TEST(Wire, RefusesInvalidBytes) {
   const auto refused = [](std::string body, bool prefix = true) {
     std::string bytes = prefix ? std::string{'\0', '\0', '\0', static_cast<char>(body.size())} + body : body;
     MessageReader reader;

@@ -71,7 +71,7 @@ TEST(Schedule, NoLinkIsOversubscribedInAnyRoundAndEveryFlowRunsOnceOrIsLeftOut) 
   }));
 }
 
-// 4 hosts x 2 rails, 2 leaves, 2 spines, all links alike: the twin of the quickstart.
+// 4 hosts x 2 rails, 2 leaves, 2 spines, all links equal: the twin of the quickstart.
 struct RailPod {
   std::vector<Endpoint> endpoints;
   std::vector<std::uint64_t> capacities = std::vector<std::uint64_t>(24, 1'000'000'000);
@@ -98,11 +98,11 @@ struct RailPod {
   }
 };
 
-TEST(Schedule, TheRailPodsPairsTakeNoMoreRoundsThanItsUplinksForce) {
+TEST(Schedule, PairsOfTheRailPodNeedNoMoreRoundsThanItsUplinksRequire) {
   const RailPod pod;
   const auto pairs = select_pairs(pod.endpoints, {PairChoice::Way::all, 0});
   EXPECT_EQ(pairs.size(), 48U);
-  // 12 pairs go from leaf 0 to leaf 1, and each may take either uplink: no two of them at the same time.
+  // 12 pairs go from leaf 0 to leaf 1, and each may take either uplink: no two of them can run in one round.
   const std::size_t rounds = pod.rounds(pairs).rounds.size();
   EXPECT_GE(rounds, 12U);
   EXPECT_LE(rounds, 14U);
@@ -122,15 +122,15 @@ TEST(Schedule, SixtyFourHostsOnOneLeafTakeAsManyRoundsAsEachHasPartners) {
   EXPECT_EQ(schedule(flows, capacities).rounds.size(), 63U);
 }
 
-// What is most important is given first: it is what has a round.
-TEST(Schedule, WhereRoundsAreFewTheFirstFlowsHaveThem) {
+// Flows are given in order of importance: the first ones get the rounds.
+TEST(Schedule, TheFirstFlowsHavePriorityWhenRoundsAreLimited) {
   const std::vector<Flow> flows{{{0}, 1}, {{0}, 1}, {{0}, 1}, {{1}, 1}};
   const Schedule made = schedule(flows, std::vector<std::uint64_t>{1, 1}, {0, 2});
   EXPECT_EQ(made.rounds, (std::vector<std::vector<std::size_t>>{{0, 3}, {1}}));
   EXPECT_EQ(made.left_out, std::vector<std::size_t>{2});
 }
 
-TEST(Schedule, CoverageCountsPairsAndLinksThatWereMeasured) {
+TEST(Schedule, CoverageCountsMeasuredPairsAndLinks) {
   const std::vector<Flow> flows{{{0, 1}, 1}, {{1, 2}, 1}, {{3}, 1}};
   const Coverage seen = coverage(flows, {true, true, false}, 5);
   EXPECT_EQ(seen.pairs, 2U);
@@ -139,7 +139,7 @@ TEST(Schedule, CoverageCountsPairsAndLinksThatWereMeasured) {
   EXPECT_EQ(seen.of_links, 5U);
 }
 
-TEST(Pairs, ChoicesKeepToTheirRule) {
+TEST(Pairs, ChoicesFollowTheirRule) {
   const RailPod pod;
   const auto& ends = pod.endpoints;
   for (const Pair& pair : select_pairs(ends, {PairChoice::Way::all, 0}))
@@ -173,7 +173,7 @@ TEST(Pairs, ASampleIsTheSameForItsSeedAndLeavesNoEndpointOut) {
   EXPECT_EQ(select_pairs(pod.endpoints, {PairChoice::Way::sample, 1000}).size(), 48U);
 }
 
-TEST(Pairs, NothingToPairIsNoPair) {
+TEST(Pairs, NoEndpointsGiveNoPairs) {
   EXPECT_TRUE(select_pairs({}, {}).empty());
   const std::vector<Endpoint> one(1);
   for (const auto way : {PairChoice::Way::all, PairChoice::Way::ring, PairChoice::Way::sample})

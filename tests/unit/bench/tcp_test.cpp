@@ -51,7 +51,7 @@ class Tcp : public testing::Test {
     return made ? *std::move(made) : std::vector<Measurement>{};
   }
 
-  // a and b at the two ends of a veth pair whose a side sends at 100 Mb/s at the most.
+  // a and b at the two ends of a veth pair where a sends at most 100 Mb/s.
   void shaped_pair() {
     lab_.pair("a", "b");
     for (const char* node : {"a", "b"})
@@ -92,16 +92,16 @@ TEST_F(Tcp, StreamOfAShapedPairIsBoundByItsShaper) {
     EXPECT_EQ(one.seen.samples.size(), 3U);
     ASSERT_TRUE(one.nominal);
     EXPECT_NEAR(*one.nominal, 1e8 * 1448 / 1514, 1);
-    // On a starved machine a window may take what had queued before it, or lose its turn: only the order of
-    // magnitude is certain (an unshaped veth carries a hundred times as much).
+    // On a busy machine a window may include what was queued before it, or lose time: only the order of
+    // magnitude is certain (an unshaped veth transfers a hundred times as much).
     EXPECT_LT(one.value, *one.nominal * 3);
     EXPECT_GT(one.value, *one.nominal * 0.2);
   }
   EXPECT_EQ(made[0].subject(), "a:eth0 -> b:eth0");
 }
 
-// A router with two equal links to the far end: its counters tell which one a flow took. It hashes as a
-// Fabric with the five-tuple has it, and not by what the packets bring along from their sockets.
+// A router with two equal links to the far end: its counters show which one a flow took. It hashes by the
+// five-tuple, as a Fabric does, and not by a hash that the packets have from their sockets.
 class TcpFlows : public Tcp {
  protected:
   void SetUp() override {
@@ -133,7 +133,7 @@ class TcpFlows : public Tcp {
     plan_.iterations = 3;
   }
 
-  // How much the router has sent to the far end, by both links.
+  // The bytes that the router has sent to the far end, by link.
   std::array<std::uint64_t, 2> sent() const {
     std::array<std::uint64_t, 2> out{};
     EXPECT_TRUE(in_namespace(lab_.netns("router"), [&] {
@@ -149,7 +149,7 @@ class TcpFlows : public Tcp {
     }));
     return out;
   }
-  // Where what this plan sends goes.
+  // Whether the traffic of this plan takes the left link.
   bool goes_left() {
     const auto before = sent();
     for (const Measurement& one : measure()) EXPECT_TRUE(one.ok()) << one.error;
@@ -168,18 +168,18 @@ class TcpFlows : public Tcp {
   }
 };
 
-TEST_F(TcpFlows, OfPlansWithTheSameNumberAreTheSame) {
+TEST_F(TcpFlows, OfPlansWithTheSameNumberTakeTheSamePath) {
   plan_.rounds = {{{0, 1}}};
   expect_fixed();
 }
 
-TEST_F(TcpFlows, OfLatencyAreTheSame) {
+TEST_F(TcpFlows, OfLatencyTakeTheSamePath) {
   plan_.workload = Workload::request_response;
   plan_.rounds = {{{0, 1}}};
   expect_fixed();
 }
 
-TEST_F(TcpFlows, OfRingsAreTheSame) {
+TEST_F(TcpFlows, OfRingsTakeTheSamePath) {
   plan_.workload = Workload::ring_allreduce;
   plan_.group_rounds = {{{"ring", {0, 1}}}};
   plan_.sizes = {65536};
@@ -234,11 +234,11 @@ TEST_F(Tcp, LargeRequestsAreReassembled) {
   EXPECT_GT(made[0].seen.histogram->count(), 3U);
 }
 
-TEST_F(Tcp, RingAllReduceIsRightAndGivesBusbwAndSkew) {
+TEST_F(Tcp, RingAllReduceIsCorrectAndReportsBusbwAndSkew) {
   three_behind_router();
   plan_.workload = Workload::ring_allreduce;
   plan_.group_rounds = {{{"rail0", {0, 1, 2}}}};
-  plan_.sizes = {4, 100'004, 262'144};  // below a float a rank, not a multiple of the ranks, a plain one
+  plan_.sizes = {4, 100'004, 262'144};  // below a float per rank, not a multiple of the ranks, a normal one
   plan_.iterations = 10;
   for (ProbeEndpoint& one : endpoints_) one.link_rate = 10'000'000'000;
   const auto made = measure();
@@ -255,7 +255,7 @@ TEST_F(Tcp, RingAllReduceIsRightAndGivesBusbwAndSkew) {
   EXPECT_FALSE(made[1].nominal);
 }
 
-TEST_F(Tcp, CorruptedDataCannotPass) {
+TEST_F(Tcp, CorruptedDataIsDetected) {
   three_behind_router();
   plan_.workload = Workload::ring_allreduce;
   plan_.group_rounds = {{{"rail0", {0, 1, 2}}}};
@@ -271,7 +271,7 @@ TEST_F(Tcp, CorruptedDataCannotPass) {
   }
 }
 
-TEST_F(Tcp, AnAddressThatDropsTimesOutAndHoldsUpNobody) {
+TEST_F(Tcp, AnAddressThatDropsTimesOutAndDelaysNoOtherPair) {
   three_behind_router();
   lab_.ip("router", "route add blackhole 10.97.2.1/32");
   plan_.rounds = {{{0, 1}, {0, 2}}};
@@ -282,7 +282,7 @@ TEST_F(Tcp, AnAddressThatDropsTimesOutAndHoldsUpNobody) {
   EXPECT_TRUE(made[1].ok()) << made[1].error;
 }
 
-TEST_F(Tcp, ARouteThatIsNotThereIsToldAsNoRoute) {
+TEST_F(Tcp, AMissingRouteIsReportedAsNoRoute) {
   lab_.pair("a", "b");
   add("a", "10.97.0.1");
   add("b", "10.97.0.2");
@@ -294,7 +294,7 @@ TEST_F(Tcp, ARouteThatIsNotThereIsToldAsNoRoute) {
   EXPECT_NE(made[0].error.find("a:eth0: no route"), std::string::npos) << made[0].error;
 }
 
-TEST_F(Tcp, AnAddressThatIsGoneIsNamed) {
+TEST_F(Tcp, ReportsAMissingAddress) {
   lab_.pair("a", "b");
   add("a", "10.97.0.77");
   add("b", "10.97.0.2");
@@ -305,8 +305,8 @@ TEST_F(Tcp, AnAddressThatIsGoneIsNamed) {
       << made[0].error;
 }
 
-// The router's port towards a has a smaller MTU than a believes: full-sized packets vanish without a word.
-TEST_F(Tcp, AnMtuMismatchIsToldAsBlackHole) {
+// The router port towards a has a smaller MTU than a assumes: full-sized packets are dropped silently.
+TEST_F(Tcp, AnMtuMismatchIsReportedAsABlackHole) {
   three_behind_router(9000);
   EXPECT_EQ(run_program({"ip", "netns", "exec", lab_.netns("a").substr(11), "ethtool", "-K", "eth0", "tso",
                          "off", "gso", "off"}),
@@ -328,7 +328,7 @@ TEST_F(Tcp, AnMtuMismatchIsToldAsBlackHole) {
   EXPECT_NE(ring[0].error.find("a:eth0 -> b:eth0: stalled"), std::string::npos) << ring[0].error;
 }
 
-TEST_F(Tcp, AProbeKilledInMidStreamIsAnErrorOfItsPairsOnly) {
+TEST_F(Tcp, AProbeKilledMidStreamFailsItsPairsOnly) {
   three_behind_router();
   lab_.ip("router", "route add blackhole 10.97.3.1/32");
   plan_.rounds = {{{0, 1}, {0, 2}}, {{1, 0}}};
@@ -337,7 +337,7 @@ TEST_F(Tcp, AProbeKilledInMidStreamIsAnErrorOfItsPairsOnly) {
   int receiver = -1;
   watcher_ = [&](const Progress& step) {
     if (step.what == Progress::What::probe_started && step.endpoint == 1 && receiver < 0) receiver = step.pid;
-    // The connect to c is given up after 400 ms: by then the stream from a to b is in its window of 700 ms.
+    // The connect to c is abandoned after 400 ms: by then the stream from a to b is in its window of 700 ms.
     if (step.what != Progress::What::pair_done || step.measurement->to != "c:eth0") return;
     EXPECT_EQ(step.done, 1U);
     EXPECT_EQ(kill(receiver, SIGKILL), 0);
@@ -350,18 +350,18 @@ TEST_F(Tcp, AProbeKilledInMidStreamIsAnErrorOfItsPairsOnly) {
   EXPECT_TRUE(made[2].ok()) << "a new probe serves the next round: " << made[2].error;
 }
 
-TEST_F(Tcp, AnEndpointThatNothingReachesIsNoFaultOfTheFabric) {
+TEST_F(Tcp, AnUnreachableEndpointIsNoFaultOfTheFabric) {
   three_behind_router();
-  endpoints_[1].unreachable = "nothing here reaches it";
+  endpoints_[1].unreachable = "it is unreachable from this machine";
   plan_.rounds = {{{0, 1}, {0, 2}}};
   const auto made = measure();
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[0].trouble, Trouble::tool);
-  EXPECT_EQ(made[0].error, "b:eth0: nothing here reaches it");
+  EXPECT_EQ(made[0].error, "b:eth0: it is unreachable from this machine");
   EXPECT_TRUE(made[1].ok()) << made[1].error;
 }
 
-TEST_F(Tcp, StopEndsTheRunAndNamesWhatWasNotMeasured) {
+TEST_F(Tcp, AStopEndsTheRunAndReportsWhatWasNotMeasured) {
   lab_.pair("a", "b");
   add("a", "10.97.0.1");
   add("b", "10.97.0.2");
@@ -376,7 +376,7 @@ TEST_F(Tcp, StopEndsTheRunAndNamesWhatWasNotMeasured) {
   for (const Measurement& one : made) EXPECT_EQ(one.trouble, Trouble::cancelled);
 }
 
-TEST_F(Tcp, ANamespaceThatDoesNotExistIsTheToolsTrouble) {
+TEST_F(Tcp, AMissingNamespaceIsAToolError) {
   lab_.pair("a", "b");
   add("a", "10.97.0.1");
   add("b", "10.97.0.2");
@@ -387,7 +387,7 @@ TEST_F(Tcp, ANamespaceThatDoesNotExistIsTheToolsTrouble) {
   EXPECT_NE(made[0].error.find("cannot enter /run/netns/lsbench-none"), std::string::npos) << made[0].error;
 }
 
-TEST(TcpPlan, AnExecutableThatIsNotThereIsTheToolsTrouble) {
+TEST(TcpPlan, AMissingExecutableIsAToolError) {
   TcpPlan plan;
   plan.executable = "/nonexistent/lockstep";
   plan.rounds = {{{0, 1}}};
@@ -397,7 +397,7 @@ TEST(TcpPlan, AnExecutableThatIsNotThereIsTheToolsTrouble) {
   EXPECT_EQ(made->at(0).trouble, Trouble::tool);
 }
 
-TEST(TcpPlan, WorkloadsThatNeedRdmaAreNotToBeHad) {
+TEST(TcpPlan, DoesNotSupportWorkloadsThatNeedRdma) {
   TcpPlan plan;
   plan.workload = Workload::write_latency;
   plan.rounds = {{{0, 1}}};
@@ -409,7 +409,7 @@ TEST(TcpPlan, WorkloadsThatNeedRdmaAreNotToBeHad) {
   EXPECT_EQ(made->at(0).metric, Metric::latency);
 }
 
-TEST(TcpPlan, EndpointsThatAreNotThereAreRefused) {
+TEST(TcpPlan, RefusesUnknownEndpoints) {
   TcpPlan plan;
   plan.rounds = {{{0, 5}}};
   const std::vector<ProbeEndpoint> endpoints(2);

@@ -1,4 +1,4 @@
-// `lockstep apply PLAN.json`: what may be asked for beside a plan file.
+// `lockstep apply PLAN.json`: which options are allowed with a plan file.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-TEST(ApplyOfAPlanFile, IsNotNarrowedOrAimedAnew) {
+TEST(ApplyOfAPlanFile, RefusesOptionsThatChangeItsTarget) {
   std::string folder = (std::filesystem::temp_directory_path() / "lockstep-plan-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const std::string file = folder + "/plan.json";
@@ -23,7 +23,7 @@ TEST(ApplyOfAPlanFile, IsNotNarrowedOrAimedAnew) {
   ASSERT_TRUE(write_plan_file(file, aim, *make_plan({})));
   const Answer narrowed = say({"apply", "--yes", "--only", "gpu2", file});
   EXPECT_EQ(narrowed.code, 1);
-  EXPECT_NE(narrowed.err.find("is carried out whole: `lockstep plan --only gpu2 --out FILE` narrows a plan"),
+  EXPECT_NE(narrowed.err.find("is applied as a whole: `lockstep plan --only gpu2 --out FILE` narrows a plan"),
             std::string::npos)
       << narrowed.err;
   EXPECT_NE(say({"apply", "--yes", "--renumber", file}).err.find("--renumber is for `lockstep plan`"),
@@ -35,7 +35,7 @@ TEST(ApplyOfAPlanFile, IsNotNarrowedOrAimedAnew) {
   std::filesystem::remove_all(folder);
 }
 
-// Specs whose one device nothing reaches: their plan is empty, and nothing is written anywhere.
+// Specs whose only device is unreachable from this machine: the plan is empty, and nothing is written.
 class SignedPlanFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -72,18 +72,20 @@ class SignedPlanFile : public testing::Test {
   std::string folder = (std::filesystem::temp_directory_path() / "lockstep-signed-XXXXXX").string();
 };
 
-TEST_F(SignedPlanFile, IsAppliedAndNamesWhoApprovedIt) {
+TEST_F(SignedPlanFile, IsAppliedAndNamesItsSigner) {
   const Answer planned = say({"plan", at("specs"), "--out", at("plan.json"), "--sign", at("key")});
   ASSERT_TRUE(std::filesystem::exists(at("plan.json.sig"))) << planned.err;
   const Answer applied = apply({"--allowed-signers", at("signers")});
   EXPECT_NE(applied.err.find("is of cluster lab: specs " + at("specs") + ", approved by alice\n"),
             std::string::npos)
       << applied.err;
-  EXPECT_EQ(applied.code, planned.code) << applied.err;
+  EXPECT_EQ(planned.code, 3) << "its device is unreachable";
+  EXPECT_EQ(applied.code, 1) << applied.err;
+  EXPECT_FALSE(std::filesystem::exists(at("specs/allocations.lock"))) << "nothing is begun";
   EXPECT_EQ(apply().err.find("approved by"), std::string::npos) << "nobody looked";
 }
 
-TEST_F(SignedPlanFile, WithoutAGoodSignatureNothingIsBegun) {
+TEST_F(SignedPlanFile, WithoutAValidSignatureNothingStarts) {
   say({"plan", at("specs"), "--out", at("plan.json")});
   EXPECT_EQ(apply({"--allowed-signers", at("signers")}).code, 1) << "no signature";
   say({"plan", at("specs"), "--out", at("plan.json"), "--sign", at("key")});
@@ -94,7 +96,7 @@ TEST_F(SignedPlanFile, WithoutAGoodSignatureNothingIsBegun) {
   EXPECT_FALSE(std::filesystem::exists(at("state"))) << "the cluster was touched";
 }
 
-TEST_F(SignedPlanFile, OptionsThatSignNothingAreMistakes) {
+TEST_F(SignedPlanFile, SignatureOptionsRequireAPlanFile) {
   EXPECT_EQ(say({"plan", at("specs"), "--sign", at("key")}).code, 1);
   const Answer specs = say({"apply", "--yes", at("specs"), "--allowed-signers", at("signers")});
   EXPECT_EQ(specs.code, 1);
@@ -111,7 +113,7 @@ TEST_F(SignedPlanFile, OfAnotherClusterIsRefused) {
       << applied.err;
 }
 
-TEST_F(SignedPlanFile, SpecsFromStandardInputHaveNoPlanFile) {
+TEST_F(SignedPlanFile, RefusesSpecsFromStandardInput) {
   const PlanAim aim{.source = {.specs = {"-"}}, .only = "", .cluster = "lab"};
   const Result<Done> written = write_plan_file(at("plan.json"), aim, *make_plan({}));
   ASSERT_FALSE(written);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "reconciler/cli/command_words.hpp"
 #include "said.hpp"
@@ -13,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-TEST(CommandLine, NamesTheWordsThatAnOptionTakes) {
+TEST(CommandLine, InvalidOptionValueListsTheValidOnes) {
   const Answer said = say({"topology", ".", "-o", "xml"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("'xml' is not one of dot, svg, text"), std::string::npos) << said.err;
@@ -25,7 +26,7 @@ TEST(CommandLine, NamesAMisspeltCommand) {
   EXPECT_NE(said.err.find("there is no command 'aply'"), std::string::npos) << said.err;
 }
 
-TEST(CommandLine, NamesAMisspeltCommandOfACommand) {
+TEST(CommandLine, ListsSubcommandsForAMisspeltOne) {
   const Answer said = say({"twin", "frob"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("there is no command 'twin frob'; there are twin up, twin down, "),
@@ -33,7 +34,7 @@ TEST(CommandLine, NamesAMisspeltCommandOfACommand) {
       << said.err;
 }
 
-TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
+TEST(CommandLine, UsageErrorIsAnErrorObjectWithJsonOutput) {
   const Answer said = say({"validate", "-o", "json", "--bogus"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.out.find("\"kind\": \"Error\""), std::string::npos) << said.out;
@@ -51,7 +52,7 @@ TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
   }
 }
 
-TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
+TEST(CommandLine, UsageErrorHasAPrefixAndASuggestion) {
   const Answer option = say({"validate", "--strct"});
   EXPECT_EQ(option.code, 1);
   EXPECT_TRUE(option.err.starts_with("error: ")) << option.err;
@@ -62,23 +63,54 @@ TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
   EXPECT_EQ(say({"agent", "--help"}).code, 1);
 }
 
-TEST(CommandLine, HelpAndVersionAreAnsweredAsPeopleAskForThem) {
+TEST(CommandLine, HelpAndVersionWorkAsCommandsAndAsOptions) {
   EXPECT_EQ(say({"help", "plan"}).out, say({"plan", "--help"}).out);
-  EXPECT_NE(say({"help"}).out.find("Exit codes: 0 in sync"), std::string::npos);
-  EXPECT_TRUE(say({"--version"}).out.starts_with("lockstep "));
+  EXPECT_NE(say({"help"}).out.find("Exit codes:\n  0  in sync"), std::string::npos);
+  const std::string version = say({"--version"}).out;
+  EXPECT_TRUE(version.starts_with("lockstep 0.")) << version;
+  EXPECT_NE(version.find(" (commit "), std::string::npos) << version;
+  EXPECT_TRUE(say({"version"}).out.starts_with(version.substr(0, version.find('\n')))) << version;
+  EXPECT_NE(say({"version", "-o", "json"}).out.find("\"commit\": "), std::string::npos);
   EXPECT_NE(say({"drift", "--help"}).out.find("Example:\n  lockstep drift"), std::string::npos);
   EXPECT_NE(say({"watch", "--help"}).out.find("Edited specs are loaded"), std::string::npos);
   EXPECT_NE(say({"watch", "--help"}).out.find("Ctrl-C is how it ends: exit code 0"), std::string::npos);
-  EXPECT_NE(say({"explain", "--help"}).out.find("[SPECS] DEVICE PATH | CODE"), std::string::npos);
+  EXPECT_NE(say({"explain", "--help"}).out.find("[SPECS] DEVICE [PATH] | CODE"), std::string::npos);
 }
 
-TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
+TEST(CommandLine, EveryCommandHasAnExample) {
+  const auto commands = [](const std::string& help) {
+    std::vector<std::string> out;
+    constexpr std::string_view kTitle = "\nSubcommands:\n";
+    const std::size_t begin = help.find(kTitle);
+    std::istringstream lines(begin == std::string::npos ? "" : help.substr(begin + kTitle.size()));
+    for (std::string line; std::getline(lines, line) && line.starts_with("  ");)
+      if (line[2] != ' ') out.push_back(line.substr(2, line.find(' ', 2) - 2));
+    return out;
+  };
+  const std::vector<std::string> all = commands(say({"--help"}).out);
+  EXPECT_GT(all.size(), 20U) << say({"--help"}).out;
+  for (const std::string& one : all) {
+    const std::string help = say({one, "--help"}).out;
+    EXPECT_NE(help.find("Example:\n  "), std::string::npos) << one;
+    for (const std::string& below : commands(help))
+      EXPECT_NE(say({one, below, "--help"}).out.find("Example:\n  "), std::string::npos) << one << below;
+  }
+}
+
+TEST(CommandLine, GenerateCommandIsHidden) {
+  EXPECT_EQ(say({"generate", "--help"}).code, 0);
+  EXPECT_EQ(say({"--help"}).out.find("generate"), std::string::npos);
+  EXPECT_EQ(say({"frob"}).err.find("generate"), std::string::npos);
+  EXPECT_EQ(say({"completion", "bash"}).out.find("generate"), std::string::npos);
+}
+
+TEST(CommandLine, LinkRateRequiresTwin) {
   const Answer said = say({"plan", "--link-rate", "5Gbps"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
 }
 
-TEST(CommandLine, TooFewFilesAreRefusedBeforeAnythingLooksMissing) {
+TEST(CommandLine, TooLowFileLimitIsRefusedAtStart) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;
@@ -90,8 +122,8 @@ TEST(CommandLine, TooFewFilesAreRefusedBeforeAnythingLooksMissing) {
   EXPECT_EQ(said.err, "error: this process may have 100 files open, and needs 256 (ulimit -n 256)\n");
 }
 
-// What the session refuses of a flag's value has the flag's name.
-TEST(CommandLine, AValueThatIsRefusedLaterIsNamed) {
+// Errors about option values that only the session detects, not the parser.
+TEST(CommandLine, ValueRefusedByTheSessionIsReported) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"plan", pod, "--only", "gpu99"}, "error: --only: no device is called 'gpu99'\n"},
@@ -103,7 +135,7 @@ TEST(CommandLine, AValueThatIsRefusedLaterIsNamed) {
   }
 }
 
-TEST(CommandLine, APlanFileThatApplyWouldTakeForSpecsIsNotWritten) {
+TEST(CommandLine, RefusesPlanFileNamesThatApplyTakesForSpecs) {
   const std::string file = ::testing::TempDir() + "lockstep-plan-without-a-suffix";
   const Answer said = say({"plan", LOCKSTEP_SOURCE_DIR "/examples/rail-pod", "--out", file});
   EXPECT_EQ(said.code, 1);
@@ -111,9 +143,9 @@ TEST(CommandLine, APlanFileThatApplyWouldTakeForSpecsIsNotWritten) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-// An unset shell variable must not make a command mean more than it says.
-TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
-  const std::string pod = "/nowhere/at/all";  // harmless where one is taken all the same
+// An unset shell variable must not widen a command's scope.
+TEST(CommandLine, RefusesEmptyValues) {
+  const std::string pod = "/nowhere/at/all";  // harmless if an empty value is accepted
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"twin", "down", "--name", ""}, "--name"},
       {{"twin", "down", "--name=", pod}, "--name"},
@@ -124,6 +156,8 @@ TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
       {{"drift", pod, "--only", ""}, "--only"},
       {{"bench", pod, "--suite", ""}, "--suite"},
       {{"bench", pod, "--only", ""}, "--only"},
+      {{"bench", pod, "--report", ""}, "--report"},
+      {{"topology", pod, "-o", "svg", "--drift", ""}, "--drift"},
       {{"explain", pod, "gpu1", ""}, "WORDS"},
       {{"validate", pod, ""}, "SPECS"},
       {{"schema", ""}, "KIND"},
@@ -137,7 +171,7 @@ TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
   EXPECT_NE(say({"schema", "", "-o", "json"}).out.find("\"code\": \"usage\""), std::string::npos);
 }
 
-TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
+TEST(CommandLine, TwinExecPassesOptionsAfterTheDeviceToItsCommand) {
   const auto words = [](std::vector<const char*> given) {
     return command_words(static_cast<int>(given.size()), given.data());
   };
@@ -149,19 +183,19 @@ TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
   EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "printf", "", "--a="}), emptied);
 }
 
-TEST(Topology, ListsDevicesInTheirOrderAndNotAsText) {
+TEST(Topology, SortsDevicesByNumber) {
   const Answer said = say({"topology", LOCKSTEP_SOURCE_DIR "/examples/big-pod"});
   EXPECT_NE(said.out.find("  gpu[1-64]  "), std::string::npos) << said.out;
   EXPECT_EQ(said.out.find("gpu[1,10"), std::string::npos) << said.out;
 }
 
-TEST(Discover, LooksAtThisMachineWithoutSpecs) {
+TEST(Discover, ObservesThisMachineWithoutSpecs) {
   const Answer said = say({"discover", "/nowhere/at/all"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("SPECS requires --twin"), std::string::npos) << said.err;
 }
 
-TEST(Discover, TakesNoWordThatMeansNothingToIt) {
+TEST(Discover, RefusesOptionsOfOtherCommands) {
   for (const char* const option : {"--renumber", "--link-rate=5Gbps"}) {
     const Answer said = say({"discover", "--twin", "/nowhere/at/all", option});
     EXPECT_EQ(said.code, 1);
@@ -177,14 +211,14 @@ TEST(TwinBreak, ListsFaultsOrMakesOne) {
   EXPECT_EQ(say({"twin", "break", pod, "--list"}).out, say({"twin", "break", "--list"}).out);
 }
 
-TEST(Discover, ADraftIsYaml) {
+TEST(Discover, DraftIsYaml) {
   const Answer said = say({"discover", "--draft", "-o", "json"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.out.find("\"code\": \"usage\""), std::string::npos) << said.out;
   EXPECT_EQ(say({"discover", "--draft", "-o", "yaml"}).code, 0);
 }
 
-TEST(Discover, ATwinThatIsNotUpIsToldAsPlanTellsIt) {
+TEST(Discover, ReportsAMissingTwinAsPlanDoes) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/tests/cases/compile/inventory";
   const Answer said = say({"discover", "--twin", pod});
   EXPECT_EQ(said.code, 1);
@@ -206,7 +240,7 @@ class NoDevices : public ::testing::Test {
   const std::string none = "the specs name no device: there is no DeviceSet\n";
 };
 
-TEST_F(NoDevices, IsSaidByAllThatLookAtSpecs) {
+TEST_F(NoDevices, IsReportedByEveryCommandThatReadsSpecs) {
   const Answer validated = say({"validate", folder});
   EXPECT_EQ(validated.code, 0);
   EXPECT_EQ(validated.out, "bare: valid; " + none);
@@ -226,13 +260,13 @@ TEST(VerbsProbe, AnswersHelp) {
   EXPECT_NE(said.out.find("Usage: lockstep verbs-probe ORDER"), std::string::npos) << said.out;
 }
 
-TEST(TwinDown, WithoutSpecsNamesTheListOfTwins) {
+TEST(TwinDown, WithoutSpecsPointsToTwinList) {
   const Answer said = say({"twin", "down", "/nowhere/at/all"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("`lockstep twin list` names the twins"), std::string::npos) << said.err;
 }
 
-TEST(TwinDown, ANameThatNoTwinHasIsAnError) {
+TEST(TwinDown, UnknownTwinNameIsAnError) {
   const Answer said = say({"twin", "down", "--name", "nosuchtwin000000"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find(geteuid() == 0 ? "no twin is called nosuchtwin000000" : "by root"),
@@ -241,7 +275,7 @@ TEST(TwinDown, ANameThatNoTwinHasIsAnError) {
   EXPECT_EQ(say({"twin", "down", "--name", "../../etc"}).code, 1);
 }
 
-// Runs in a process of its own: what is lost on standard output is told at the end of the process's life.
+// Runs in its own process, because a failed write to standard output is reported when the process ends.
 [[noreturn]] void run_with_output(const char* file, std::vector<std::string> words) {
   words.insert(words.begin(), "lockstep");
   std::vector<char*> argv;
@@ -251,7 +285,7 @@ TEST(TwinDown, ANameThatNoTwinHasIsAnError) {
   std::exit(run_command_line(static_cast<int>(argv.size()), argv.data()));
 }
 
-TEST(CommandLineDeathTest, WhatCanNotBeWrittenIsAnError) {
+TEST(CommandLineDeathTest, FailedWriteOfOutputIsAnError) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
   const char* const full = "error: can't write the output: No space left on device";
   const auto failed = testing::ExitedWithCode(1);
@@ -262,7 +296,7 @@ TEST(CommandLineDeathTest, WhatCanNotBeWrittenIsAnError) {
   EXPECT_EXIT(run_with_output(nullptr, {"validate", pod}), failed, "error: can't write the output: Bad file");
 }
 
-// As behind `| head -1`, once that has its line.
+// As in `| head -1`, after head has read its line and ended.
 [[noreturn]] void run_without_reader(std::vector<std::string> words) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
@@ -270,7 +304,7 @@ TEST(CommandLineDeathTest, WhatCanNotBeWrittenIsAnError) {
   run_with_output(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), std::move(words));
 }
 
-TEST(CommandLineDeathTest, AReaderThatIsGoneIsOneErrorAndKillsNothing) {
+TEST(CommandLineDeathTest, BrokenPipeIsOneErrorAndNoSignal) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
   const char* const once = "^error: can't write the output: Broken pipe\n$";
   EXPECT_EXIT(run_without_reader({"schema"}), testing::ExitedWithCode(1), once);
@@ -278,7 +312,7 @@ TEST(CommandLineDeathTest, AReaderThatIsGoneIsOneErrorAndKillsNothing) {
   EXPECT_EXIT(run_without_reader({"twin", "break", "--list"}), testing::ExitedWithCode(1), once);
 }
 
-TEST(CommandLineDeathTest, AWatchWhoseReaderIsGoneEnds) {
+TEST(CommandLineDeathTest, WatchEndsOnABrokenPipe) {
   const std::string host = LOCKSTEP_SOURCE_DIR "/examples/one-host";
   const char* const error = "error: can't write the output: Broken pipe";
   EXPECT_EXIT(run_without_reader({"watch", host}), testing::ExitedWithCode(1), error);

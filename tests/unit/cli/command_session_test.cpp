@@ -7,9 +7,9 @@
 namespace lockstep {
 namespace {
 
-TEST(CommandSession, RefusesToBeginWhatCtrlCCanNotEnd) {
+TEST(CommandSession, RefusesToStartIfCtrlCCannotBeWatched) {
   Console console;
-  console.stop_fd = open(LOCKSTEP_SOURCE_DIR "/README.md", O_RDONLY | O_CLOEXEC);  // epoll takes no file
+  console.stop_fd = open(LOCKSTEP_SOURCE_DIR "/README.md", O_RDONLY | O_CLOEXEC);  // not usable with epoll
   ClusterSource source;
   source.specs = {LOCKSTEP_SOURCE_DIR "/examples/rail-pod"};
   testing::internal::CaptureStderr();

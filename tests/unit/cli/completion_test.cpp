@@ -1,4 +1,4 @@
-// The completion script for bash, asked by bash itself what may stand there.
+// The completion script for bash, run by bash itself.
 #include <unistd.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// What is offered for the last of these words, a line.
+// The completions that are offered for the last of these words, one per line.
 std::string offered(const std::string& words, int at) {
   char name[] = "/tmp/lockstep-completion-XXXXXX";
   const int file = mkstemp(name);
@@ -26,7 +26,7 @@ std::string offered(const std::string& words, int at) {
   return out;
 }
 
-TEST(Completion, OffersCommandsOptionsAndTheirWords) {
+TEST(Completion, OffersCommandsOptionsAndTheirValues) {
   EXPECT_EQ(offered("lockstep dri", 1), "drift\n");
   EXPECT_EQ(offered("lockstep twin st", 2), "status\n");
   EXPECT_EQ(offered("lockstep drift --form", 2), "--format\n");
@@ -34,10 +34,16 @@ TEST(Completion, OffersCommandsOptionsAndTheirWords) {
   EXPECT_EQ(offered("lockstep drift --format gi", 3), "github gitlab\n");
   EXPECT_EQ(offered("lockstep twin list -o y", 4), "yaml\n");
   EXPECT_EQ(offered("lockstep apply --part", 2), "--partial\n");
+  EXPECT_EQ(offered("lockstep bench --rep", 2), "--report\n");
+  EXPECT_EQ(offered("lockstep topology --dr", 2), "--drift\n");
+  EXPECT_EQ(offered("lockstep topology --be", 2), "--bench\n");
   EXPECT_EQ(offered("lockstep apply --approve d", 3), "drain\n");
+  EXPECT_EQ(offered("lockstep ca re", 2), "revoke\n");
+  EXPECT_EQ(offered("lockstep ca issue lab --ren", 4), "--renew\n");
+  EXPECT_EQ(offered("lockstep ca issue lab --role ''", 5), "controller device reader\n");
 }
 
-TEST(Completion, OffersTheWordsThatAnArgumentMayBe) {
+TEST(Completion, OffersTheValuesOfAnArgument) {
   EXPECT_EQ(offered("lockstep schema Roc", 2), "RoceProfile\n");
   EXPECT_EQ(offered("lockstep twin break pod mt", 4), "mtu\n");
   EXPECT_EQ(offered("lockstep completion z", 2), "zsh\n");

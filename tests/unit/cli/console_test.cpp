@@ -1,4 +1,4 @@
-// The question at a terminal, on a pseudo-terminal in place of standard input; and exit codes.
+// The prompt, with a pseudo-terminal as standard input; and exit codes.
 #include "reconciler/cli/console.hpp"
 
 #include <fcntl.h>
@@ -59,15 +59,15 @@ TEST_F(Question, OnlyYesIsYes) {
   }
 }
 
-TEST_F(Question, AStopEndsItWithoutAnAnswer) {
+TEST_F(Question, StopEndsItWithoutAnAnswer) {
   ASSERT_EQ(::eventfd_write(console_.stop_fd, 1), 0);
   const auto said = answer();
   ASSERT_FALSE(said);
   EXPECT_EQ(said.error().kind, ErrorKind::cancelled);
 }
 
-// poll(2) takes no more descriptors than a process may have.
-TEST_F(Question, AWaitThatFailsIsNoInterruption) {
+// poll(2) fails with more descriptors than the process's limit (RLIMIT_NOFILE).
+TEST_F(Question, FailedWaitIsNotAnInterruption) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
@@ -80,7 +80,7 @@ TEST_F(Question, AWaitThatFailsIsNoInterruption) {
   EXPECT_EQ(said.error().text(), "can't wait for the answer: poll: Invalid argument");
 }
 
-TEST_F(Question, AnInputThatCanNotBeReadIsNoAnswer) {
+TEST_F(Question, UnreadableInputIsNotAnAnswer) {
   const int folder = ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::dup2(folder, STDIN_FILENO), STDIN_FILENO);
   ::close(folder);
@@ -89,8 +89,8 @@ TEST_F(Question, AnInputThatCanNotBeReadIsNoAnswer) {
   EXPECT_EQ(said.error().text(), "can't read the answer: Is a directory");
 }
 
-// plan and drift answer alike: what differs outranks what could not be read.
-TEST(ExitCode, WhatDiffersOutranksWhatCouldNotBeRead) {
+// The same for plan and drift: a difference (2) outranks a device that could not be read (3).
+TEST(ExitCode, DifferencesOutrankUnreadDevices) {
   EXPECT_EQ(exit_code_of(true, false), 2);
   EXPECT_EQ(exit_code_of(true, true), 2);
   EXPECT_EQ(exit_code_of(false, false), 3);

@@ -1,4 +1,4 @@
-// `lockstep explain`: the chain from the spec line over the rule and its constants to the native call.
+// `lockstep explain`: the chain from the spec line through the rule and its constants to the native call.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +37,7 @@ TEST(Explain, ValuesAreJsonOfTheirOwnType) {
   EXPECT_EQ(explained("leaf0", "interface[up0]/peer")["value"], "spine0:down0");
 }
 
-TEST(Explain, AWrittenFieldIsItsLineAndItsNativeCall) {
+TEST(Explain, WrittenFieldHasItsLineAndItsNativeCall) {
   const Json mtu = explained("gpu1", "interface[rail0]/mtu");
   EXPECT_EQ(mtu["origin"]["file"], kPod + "/fabric.yaml");
   EXPECT_EQ(mtu["origin"]["line"], 9);
@@ -48,7 +48,7 @@ TEST(Explain, AWrittenFieldIsItsLineAndItsNativeCall) {
   EXPECT_EQ(mtu["native"], Json::array({"ip link set dev rail0 mtu 9000"}));
 }
 
-TEST(Explain, AComputedBufferHasThePlatformsConstantsEachWithItsSource) {
+TEST(Explain, ComputedBufferCitesTheSourceOfEachConstant) {
   const Json size = explained("leaf0", "interface[swp1]/buffer[3]/size");
   EXPECT_EQ(size["origin"]["rule"], "pfc-headroom");
   EXPECT_FALSE(size["sentence"].get<std::string>().empty());
@@ -63,7 +63,7 @@ TEST(Explain, AComputedBufferHasThePlatformsConstantsEachWithItsSource) {
   EXPECT_TRUE(native_says(size, "dcb buffer set dev swp1"));
 }
 
-TEST(Explain, ANumberIsItsPoolAndItsPlaceInIt) {
+TEST(Explain, AllocatedNumberHasItsPoolAndIndex) {
   const Json address = explained("gpu2", "interface[rail0]/address[10.64.0.3/31]");
   EXPECT_EQ(term(address, "pool")["value"], "10.64.0.0/16");
   EXPECT_NE(term(address, "pool")["at"].get<std::string>().find("fabric.yaml:16"), std::string::npos);
@@ -77,7 +77,7 @@ TEST(Explain, ANumberIsItsPoolAndItsPlaceInIt) {
   EXPECT_EQ(asn["value"], 4200000001);
 }
 
-TEST(Explain, AnEntryOfANeighbourIsTheLineThatItsChangeWouldBe) {
+TEST(Explain, NeighborEntryHasOnlyItsOwnNativeLine) {
   const auto lines = [](const std::string& path) {
     std::string all;
     const Json explanation = explained("leaf0", path);
@@ -98,7 +98,7 @@ TEST(Explain, AnEntryOfANeighbourIsTheLineThatItsChangeWouldBe) {
     EXPECT_EQ(text.find('!'), std::string::npos) << text;
 }
 
-TEST(Explain, AnEffectHasItsNeighboursAndNoNativeCall) {
+TEST(Explain, EffectHasItsNeighborsAndNoNativeCall) {
   const Json routes = explained("leaf0", "fib[10.64.0.128/25]");
   EXPECT_EQ(routes["value"], Json::array({"up0", "up1"}));
   EXPECT_EQ(term(routes, "block of")["value"], "leaf1");
@@ -106,28 +106,33 @@ TEST(Explain, AnEffectHasItsNeighboursAndNoNativeCall) {
   EXPECT_TRUE(routes["native"].empty());
 }
 
-TEST(Explain, TextSaysTheSame) {
+TEST(Explain, TextMatchesJson) {
   const Answer said = say({"explain", kPod, "leaf0", "interface[swp1]/class[3]/ecn-min"});
   EXPECT_EQ(said.code, 0);
   for (const char* const words :
        {"roce.yaml:9:92  RoceProfile/lossless", "ecn-auto: the thresholds that the platform",
-        "Kmin, published  150000 B", "Cumulus Linux 5.14", "tc qdisc replace dev swp1"})
+        "Kmin, published  150000 B", "Cumulus Linux 5.14",
+        "native  # interface[swp1]/class[3]/ecn-min is not set: this machine's ports have queues of their "
+        "own"})
     EXPECT_NE(said.out.find(words), std::string::npos) << words << "\n" << said.out;
 }
 
-TEST(Explain, WhatThereIsNotIsAnErrorWithANearMiss) {
+TEST(Explain, UnknownDeviceOrEntryIsAnError) {
   const Answer device = say({"explain", kPod, "gpu9x", "interface[rail0]/mtu"});
   EXPECT_EQ(device.code, 1);
   EXPECT_NE(device.err.find("no device called 'gpu9x'"), std::string::npos) << device.err;
   EXPECT_EQ(say({"explain", kPod, "gpu1", "interface[rail7]/mtu"}).code, 1);
 }
 
-TEST(Explain, ACodeIsItsRule) {
-  EXPECT_NE(say({"explain", "LS1238"}).out.find("two RolloutPolicies"), std::string::npos);
-  // Raised for selectors of devices and for a NIC's ports.
-  EXPECT_NE(
-      say({"explain", "LS1236"}).out.find("no device that it is for, or a hostlist of ports no interface"),
-      std::string::npos);
+TEST(Explain, ExplainsDiagnosticCodes) {
+  EXPECT_NE(say({"explain", "LS1238"}).out.find("two RolloutPolicies of equal priority"), std::string::npos);
+  // A code that is used both for selectors of devices and for a NIC's ports.
+  EXPECT_NE(say({"explain", "LS1236"})
+                .out.find("a device that the object is for, a hostlist of ports an interface"),
+            std::string::npos);
+  EXPECT_NE(say({"explain", "LS104"}).out.find("what to do:  add {name: cnp"), std::string::npos);
+  EXPECT_NE(say({"explain", "LS104", "-o", "json"}).out.find("\"remedy\": \"add {name: cnp"),
+            std::string::npos);
   EXPECT_EQ(say({"explain", "LS9999"}).code, 1);
 }
 

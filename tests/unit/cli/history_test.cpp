@@ -1,4 +1,4 @@
-// `lockstep history`, `lockstep show` and `lockstep bench --compare`: what they say of what is stored.
+// `lockstep history`, `lockstep show` and `lockstep bench --compare`, on stored changes and runs.
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ class HistoryCommands : public testing::Test {
     std::filesystem::remove_all(top);
   }
 
-  // A change of gpu1, with its gate: gpu1's p99 was that long before, and that long after.
+  // Stores a change of gpu1 with its gate's measurements: gpu1's p99 before and after.
   void change(const std::string& author, double before, double after) const {
     const auto store = led(directory);
     History& history = store->history();
@@ -119,7 +119,7 @@ TEST_F(HistoryCommands, ShowWhatAChangeWroteAndWhatItsGateFound) {
   EXPECT_EQ(document["writes"][0]["state"], "kept");
 }
 
-TEST_F(HistoryCommands, RefuseWhatThereIsNotAndMakeNothing) {
+TEST_F(HistoryCommands, RefuseUnknownChangesAndCreateNothing) {
   EXPECT_EQ(say({"history", pod}).code, 0);
   EXPECT_NE(say({"show", "3", pod}).err.find("there is no change 3: nothing was ever changed here"),
             std::string::npos);

@@ -1,4 +1,4 @@
-// The driver table of the program.
+// The program's driver table.
 #include "reconciler/cli/program_drivers.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ OpenedCluster this_machine_as_gpu1() {
   return cluster;
 }
 
-TEST(Wiring, ThePortsThatSpecsNameAreLookedForOnThisMachine) {
+TEST(Wiring, MissingPortIsReportedOnThisMachine) {
   OpenedCluster cluster = this_machine_as_gpu1();
   const Path mtu(row("interface[*]/mtu"), {"no-such0"});
   cluster.compiled.intents.front().want.set(mtu, Value::integer(9000));
@@ -38,7 +38,7 @@ TEST(Wiring, ThePortsThatSpecsNameAreLookedForOnThisMachine) {
   EXPECT_EQ(incapable_of(seen->incapable, Path(row("interface[*]/mtu"), {"lo"})), nullptr);
 }
 
-TEST(Wiring, ADeviceThatIsNotThisMachineGetsNoDriver) {
+TEST(Wiring, OtherMachineGetsNoDriver) {
   OpenedCluster cluster = this_machine_as_gpu1();
   cluster.catalog.device_sets.front().connect.value.local.value = false;
   cluster.compiled.topology.devices.front().drivers = {DriverName::linux_kernel, DriverName::frr};

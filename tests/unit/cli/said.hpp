@@ -1,4 +1,4 @@
-// A command of the program, run in this process: what it said, and its exit code.
+// Runs a command of the program in this process, and returns its output and exit code.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// `lockstep state`: what it says of a state directory, and the way out and back.
+// `lockstep state`: shows, backs up and restores a state directory.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ class StateCommands : public testing::Test {
     std::filesystem::remove_all(top);
   }
 
-  // As a change of an apply leaves it.
+  // State as an apply leaves it.
   std::unique_ptr<Store> change() const {
     const Result<OpenedCluster> cluster = load_cluster({.specs = {pod}});
     if (!cluster) throw std::runtime_error(cluster.error().text());
@@ -75,7 +75,7 @@ TEST_F(StateCommands, TwinDownLeavesAnotherUsersStateWhereItIs) {
   EXPECT_TRUE(std::filesystem::is_symlink(top + "/state/linked-twin"));
 }
 
-TEST_F(StateCommands, OfNothingSayThatAndMakeNothing) {
+TEST_F(StateCommands, WithoutStateReportThatAndCreateNothing) {
   const Answer shown = say({"state", "show", pod});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(shown.out.starts_with("state of ")) << shown.out;
@@ -101,8 +101,8 @@ TEST_F(StateCommands, ShowBackUpAndRestore) {
   EXPECT_EQ(shown["lastBackup"]["file"], file);
   EXPECT_TRUE(shown["leader"].is_null());
   const std::string text = say({"state", "show", pod}).out;
-  for (const char* const part :
-       {"nobody; epoch 2 was the last", "2 changes", "pairs (accepted ", "1 change\n"})
+  for (const char* const part : {"none (no command is changing the cluster); last epoch 2", "2 changes",
+                                 "pairs (accepted ", "1 change\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << ":\n" << text;
   const Answer back = say({"state", "restore", file, pod});
   EXPECT_EQ(back.code, 0) << back.err;
@@ -115,7 +115,7 @@ TEST_F(StateCommands, ShowBackUpAndRestore) {
   EXPECT_TRUE(std::filesystem::exists(again["keptBefore"].get<std::string>()));
 }
 
-TEST_F(StateCommands, RefuseWithWhatWouldBeRight) {
+TEST_F(StateCommands, RefusalsSuggestWhatToDo) {
   const auto leader = change();
   ASSERT_EQ(json_of({"state", "backup", file, pod})["noted"], true) << "while another leads";
   EXPECT_NE(say({"state", "show", pod}).out.find("(lockstep apply); epoch 1"), std::string::npos);

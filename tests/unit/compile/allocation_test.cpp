@@ -1,4 +1,4 @@
-// Numbers don't move: what allocations.lock is for, and what it may not be.
+// allocations.lock keeps allocated numbers stable; invalid locks are refused.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A host under each leaf, and two spines over all. `numbers` is a hostlist's bracket: "0-3".
+// A host under each leaf switch, and two spine switches above. `numbers` is the range of a hostlist: "0-3".
 std::string spec(std::string_view numbers) {
   const std::string leaves = "leaf[" + std::string(numbers) + "]";
   const std::string hosts = "h[" + std::string(numbers) + "]";
@@ -40,7 +40,7 @@ Compiled compiled(std::string_view numbers, std::optional<AllocationLock> lock =
   return compile(loaded.catalog, options);
 }
 
-// All that was allocated to devices of that name, as text.
+// All numbers that were allocated to the device, as text.
 std::map<std::string, std::string> numbers_of(const Compiled& all) {
   std::map<std::string, std::string> out;
   for (DeviceIndex i = 0; i < all.topology.devices.size(); ++i) {
@@ -63,7 +63,7 @@ TEST(Allocation, InsertingALeafRenumbersNothing) {
   auto now = numbers_of(after);
   for (const auto& [name, text] : old) EXPECT_EQ(now.at(name), text) << name;
   EXPECT_EQ(now.size(), old.size() + 2);
-  // The lock grows by what is new, so that the next insertion moves nothing either.
+  // The lock also records the new numbers, so that the next insertion changes nothing either.
   for (const auto& [pool, members] : before.allocation.lock.pools)
     for (const auto& [name, number] : members)
       EXPECT_EQ(after.allocation.lock.pools.at(pool).at(name), number);
@@ -73,14 +73,14 @@ TEST(Allocation, InsertingALeafRenumbersNothing) {
   EXPECT_EQ(numbers_of(compiled("0-4", before.allocation.lock, true)), numbers_of(compiled("0-4")));
 }
 
-TEST(Allocation, ALeafThatReturnsFindsItsNumbers) {
+TEST(Allocation, ReturningLeafGetsItsOldNumbers) {
   const Compiled whole = compiled("0-3");
   const Compiled without = compiled("0,2-3", whole.allocation.lock);
   EXPECT_EQ(numbers_of(compiled("0-3", without.allocation.lock)), numbers_of(whole));
 }
 
-// Two branches each add a leaf, and each lock gives it the next number: the merge has it twice.
-TEST(Allocation, AMergeOfTwoBranchesThatGaveOneNumberIsRefusedWithBothNames) {
+// Two branches each add a leaf switch, and each lock allocates the next number: the merged lock has it twice.
+TEST(Allocation, MergeWithADuplicateNumberIsRefusedWithBothNames) {
   const AllocationLock base = compiled("0-1").allocation.lock;
   AllocationLock merged = compiled("0-1,5", base).allocation.lock;
   for (const auto& [pool, members] : compiled("0-1,7", base).allocation.lock.pools)
@@ -92,13 +92,13 @@ TEST(Allocation, AMergeOfTwoBranchesThatGaveOneNumberIsRefusedWithBothNames) {
       << refused.diagnostics.front().message;
   EXPECT_EQ(refused.diagnostics.front().at.line, 19U);
 
-  for (auto& [pool, members] : merged.pools) members.erase("leaf7");  // what the hint says
+  for (auto& [pool, members] : merged.pools) members.erase("leaf7");  // the fix that the hint suggests
   const Compiled settled = compiled("0-1,5,7", merged);
   EXPECT_FALSE(has_errors(settled.diagnostics));
   EXPECT_EQ(numbers_of(settled).at("leaf5"), numbers_of(compiled("0-1,5", base)).at("leaf5"));
 }
 
-TEST(Allocation, NumbersOfALockThatNoPoolHasAreReported) {
+TEST(Allocation, NumbersOutsideEveryPoolAreReported) {
   AllocationLock lock = compiled("0-1").allocation.lock;
   for (auto& [pool, members] : lock.pools)
     for (auto& [name, number] : members) number = ~std::uint64_t{0} - (number & 0xF);
@@ -114,7 +114,7 @@ TEST(AllocationLock, IsTheSameAfterWritingAndReading) {
   EXPECT_EQ(*read, lock);
 }
 
-TEST(AllocationLock, HasTheClusterThatItIsOf) {
+TEST(AllocationLock, RecordsItsCluster) {
   AllocationLock lock = compiled("0-1").allocation.lock;
   EXPECT_NE(to_text(lock).find("\"version\": 1"), std::string::npos) << "nothing that an older one lacks";
   lock.cluster = ClusterIdentity{"rail-pod", "919108f7-52d1-4320-9bac-f847db4148a8"};
@@ -129,7 +129,7 @@ TEST(AllocationLock, HasTheClusterThatItIsOf) {
   EXPECT_EQ(identity_name(std::string(300, 'a')).size(), 200U);
 }
 
-TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
+TEST(AllocationLock, CorruptLockIsAnErrorWithItsPlace) {
   const std::pair<std::string, std::string> all[] = {
       {"", "x is not one JSON object"},
       {"[]", "x:1:1: not a JSON object"},
@@ -158,7 +158,7 @@ TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
       {"<<<<<<< HEAD\n{\"version\": 1}\n=======\n", "x:1:1: a merge that is not finished"},
       {"{\"version\": 1}\n---\n{\"version\": 1}\n", "x is not one JSON object"},
       {"\xff", "x:1:1: a byte that is not UTF-8"},
-      // Found by fuzzing: read, and never again once it was written.
+      // Found by fuzzing: could be read, but not again after writing.
       {"{\"version\": 1, \"pools\": {\"a\": {\n? " + std::string(513, 'b') + "\n: 1}}}", "x:2:3: 'bbb"},
       {"{\"version\": 1, \"pools\": {\n? " + std::string(513, 'b') + "\n: {}}}", "x:2:3: 'bbb"},
   };

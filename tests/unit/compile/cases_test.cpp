@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class CompileCase : public testing::TestWithParam<fs::path> {};
 
-TEST_P(CompileCase, GivesItsText) {
+TEST_P(CompileCase, MatchesItsGolden) {
   const golden::Case one = golden::read(GetParam());
   const Compiled compiled = compile(one.loaded.catalog, one.options);
   const std::string text = golden::print(one, compiled);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(All, CompileCase, testing::ValuesIn(golden::folders()),
   return name;
 });
 
-// Rows that no case produces. This list may only shrink: a row that is added here needs a reason beside it.
+// Rows that no case produces. The list should only shrink: a row that is added needs a reason beside it.
 const std::set<std::string_view> kNotYetProduced{};
 
 TEST(CompileCases, ProduceEveryRow) {

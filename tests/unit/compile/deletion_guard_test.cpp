@@ -15,11 +15,11 @@ std::vector<std::string> names(std::string_view prefix, int from, int to) {
 
 constexpr Ratio kTenth{100'000};
 
-TEST(DeletionGuard, NothingWasAcceptedBefore) {
+TEST(DeletionGuard, AllowsTheFirstApply) {
   EXPECT_FALSE(judge_deletion({}, {names("gpu", 1, 5), {"Fabric/a"}}, kTenth).refused);
 }
 
-TEST(DeletionGuard, AShareIsAllowedAndMoreIsNot) {
+TEST(DeletionGuard, AllowsTheShareAndNoMore) {
   const Census before{names("gpu", 10, 50), {}};
   const DeletionVerdict four = judge_deletion(before, {names("gpu", 14, 50), {}}, kTenth);
   EXPECT_FALSE(four.refused);
@@ -32,7 +32,7 @@ TEST(DeletionGuard, AShareIsAllowedAndMoreIsNot) {
       "5 of 40 devices are gone from the specs (gpu[10-14]), more than the 10% that one change may delete");
 }
 
-TEST(DeletionGuard, APersonWhoDeletesOneMeansIt) {
+TEST(DeletionGuard, AllowsASingleDeletion) {
   EXPECT_FALSE(judge_deletion({names("gpu", 1, 4), {}}, {names("gpu", 1, 3), {}}, Ratio{0}).refused);
   EXPECT_TRUE(judge_deletion({names("gpu", 1, 4), {}}, {names("gpu", 1, 2), {}}, Ratio{0}).refused);
 }
@@ -46,7 +46,7 @@ TEST(DeletionGuard, ObjectsCountToo) {
   EXPECT_NE(out.reason.find("Fabric/a, Fabric/b, RoceProfile/r"), std::string::npos) << out.reason;
 }
 
-TEST(DeletionGuard, TheCensusNamesEveryDeviceAndObjectAndTheSmallestShareHolds) {
+TEST(DeletionGuard, CensusListsDevicesAndObjectsAndTheSmallestShareApplies) {
   const std::string head = "---\napiVersion: lockstep.dev/v1alpha1\nkind: ";
   const Loaded loaded = load_text(
       "x.yaml",

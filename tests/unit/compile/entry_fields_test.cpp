@@ -1,4 +1,4 @@
-// What compile makes of the fields of whole clusters, an override may say too, and it means the same there.
+// An override accepts every value that compile produces for whole clusters, with the same meaning.
 #include "specs/compile/entry_fields.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Literal plain(std::string_view text) {
   return literal;
 }
 
-// As a person would write it: an amount that is a text has its unit.
+// The value as a user would write it: an amount that is text has its unit.
 Literal literal_of(RowId id, Value value) {
   constexpr std::int64_t of_permille = 1000;  // parts per million
   if (schema_row(id).unit == "‰")
@@ -50,7 +50,7 @@ std::vector<Entry> wanted_by(const std::string& folder) {
   return all;
 }
 
-TEST(EntryFields, TakeWhatCompileMakes) {
+TEST(EntryFields, AcceptCompiledValues) {
   std::set<RowId> seen;
   const Sources none;
   for (const char* const folder :
@@ -68,7 +68,7 @@ TEST(EntryFields, TakeWhatCompileMakes) {
   EXPECT_GT(seen.size(), 30U);
 }
 
-// As an override's value in YAML, of an entry that no field bounds.
+// Reads an override's YAML value for an entry without a field that bounds it.
 std::optional<Value> written(const std::string& yaml) {
   Sources sources;
   const std::uint32_t file = sources.add("test.yaml", yaml);
@@ -86,13 +86,13 @@ RC_GTEST_PROP(ValueYaml, KeepsEveryInteger, ()) {
   RC_ASSERT(written(std::to_string(number)) == Value::integer(number));
 }
 
-TEST(ValueYaml, RefusesANumberThatIsNoInteger) {
+TEST(ValueYaml, RefusesANumberThatIsNotAnInteger) {
   for (const char* const text :
        {"9223372036854775808", "-9223372036854775809", "18446744073709551616", "1.5"})
     EXPECT_FALSE(written(text)) << text;
 }
 
-TEST(ValueYaml, KeepsEveryAmountThatAFieldTakes) {
+TEST(ValueYaml, KeepsTheLargestAmountThatAFieldAccepts) {
   const EntryField* const field = field_of_entry(row("interface[*]/ecn-threshold"));
   ASSERT_NE(field, nullptr);
   const auto read_amount = [field](const std::string& text) {

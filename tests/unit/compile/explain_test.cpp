@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Rules that compute: a number from a pool, or a value from others. What they took must be shown.
+// Rules that compute a number from a pool, or a value from others: explain must show their terms.
 constexpr std::string_view kComputed[] = {
     rule::host_link_address, rule::loopback,  rule::router_id,   rule::asn,       rule::aggregate,
     rule::headroom,          rule::ecn_auto,  rule::ecmp_routes, rule::lldp_peer, rule::max_rate,
@@ -38,8 +38,8 @@ void explain_all(bool twin, std::map<std::string, std::size_t>& terms_of_rule) {
     }
 }
 
-TEST(Explain, EveryEntryOfTheExampleHasItsChainAndEveryComputedOneItsTerms) {
-  std::map<std::string, std::size_t> terms_of_rule;  // the fewest of any leaf
+TEST(Explain, ExampleEntriesHaveOriginsAndComputedOnesHaveTerms) {
+  std::map<std::string, std::size_t> terms_of_rule;  // the fewest of any entry
   explain_all(false, terms_of_rule);
   for (const std::string_view name : kComputed) {
     const auto found = terms_of_rule.find(std::string(name));
@@ -49,7 +49,7 @@ TEST(Explain, EveryEntryOfTheExampleHasItsChainAndEveryComputedOneItsTerms) {
   }
 }
 
-TEST(Explain, ATwinsRateIsTheLinksInProportion) {
+TEST(Explain, RateOfATwinHasTheTermsOfItsScale) {
   std::map<std::string, std::size_t> terms_of_rule;
   explain_all(true, terms_of_rule);
   EXPECT_GT(terms_of_rule[std::string(rule::twin_rate)], 2U);

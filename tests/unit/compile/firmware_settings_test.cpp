@@ -1,4 +1,4 @@
-// What is told of settings of NICs' firmware without a device: `validate` has it from here.
+// Diagnostics about settings of NIC firmware that need no device, as `validate` reports them.
 #include "specs/platforms/firmware_settings.hpp"
 
 #include <gtest/gtest.h>
@@ -36,25 +36,23 @@ std::string text_of(const Diagnostics& all) {
   return out;
 }
 
-TEST(FirmwareSettings, WhatDevlinkSetsIsToldOfByNobody) {
+TEST(FirmwareSettings, SettingsOfDevlinkAreNotReported) {
   const Compiled all = with_settings("SRIOV_EN: true, NUM_OF_VFS: 8, CQE_COMPRESSION: AGGRESSIVE");
   EXPECT_EQ(text_of(all.diagnostics) + text_of(all.by_hand), "");
 }
 
-TEST(FirmwareSettings, WhatNoDriverSetsIsToldOnceForAllPortsOfAPlatform) {
+TEST(FirmwareSettings, UnsupportedSettingIsReportedOncePerPlatform) {
   const Compiled all = with_settings("ROCE_ADAPTIVE_ROUTING_EN: true");
   EXPECT_EQ(text_of(all.diagnostics), "");
-  EXPECT_EQ(
-      text_of(all.by_hand),
-      "LS1024 setting ROCE_ADAPTIVE_ROUTING_EN of NIC platform connectx-7 can't be set by Lockstep | "
-      "set it with "
-      "mlxconfig -d PCI set ROCE_ADAPTIVE_ROUTING_EN=1, then reset the firmware or reboot; nothing here "
-      "reads it, so it is not compared\n");
+  EXPECT_EQ(text_of(all.by_hand),
+            "LS1024 setting ROCE_ADAPTIVE_ROUTING_EN of NIC platform connectx-7 can't be set by Lockstep | "
+            "set it with "
+            "mlxconfig -d PCI set ROCE_ADAPTIVE_ROUTING_EN=1, then reset the firmware or reboot\n");
   EXPECT_EQ(all.by_hand[0].severity, Severity::warning);
   EXPECT_GT(all.by_hand[0].at.line, 0U);
 }
 
-TEST(FirmwareSettings, WhatOneNeedsIsAskedFor) {
+TEST(FirmwareSettings, MissingPrerequisiteIsReported) {
   EXPECT_NE(text_of(with_settings("PCI_WR_ORDERING: force_relax").by_hand)
                 .find("PCI_WR_ORDERING is there only with ADVANCED_PCI_SETTINGS"),
             std::string::npos);
@@ -63,7 +61,7 @@ TEST(FirmwareSettings, WhatOneNeedsIsAskedFor) {
             std::string::npos);
 }
 
-TEST(FirmwareSettings, ANameThatIsNotKnownIsToldWithTheOneThatWasMeant) {
+TEST(FirmwareSettings, UnknownNameGetsASuggestion) {
   EXPECT_NE(text_of(with_settings("ATS_ENABLE: true").by_hand).find("did you mean ATS_ENABLED?"),
             std::string::npos);
   EXPECT_NE(text_of(with_settings("SRIOV_EN: true", "thor2").by_hand).find("niccli, NVM option SRIOV_EN=1"),
@@ -76,7 +74,7 @@ TEST(FirmwareSettings, ANameThatIsNotKnownIsToldWithTheOneThatWasMeant) {
   EXPECT_NE(text_of(with_settings("X: 1", "").by_hand).find("of a NIC of no platform"), std::string::npos);
 }
 
-TEST(FirmwareSettings, AValueThatASettingCannotHaveIsAnError) {
+TEST(FirmwareSettings, InvalidValueIsAnError) {
   const std::pair<std::string_view, std::string_view> wrong[] = {
       {"SRIOV_EN: 1", "takes true, false, not '1'"},
       {"SRIOV_EN: 'True(1)'", "takes true, false, not 'True(1)'"},
@@ -94,7 +92,7 @@ TEST(FirmwareSettings, AValueThatASettingCannotHaveIsAnError) {
   }
 }
 
-TEST(FirmwareSettings, TheTableFindsNamesOfPortsAndDevlinksWords) {
+TEST(FirmwareSettings, TableKnowsPortSuffixesAndDevlinkValues) {
   EXPECT_NE(find_firmware_setting("connectx-8", "CNP_DSCP_P1"), nullptr);
   EXPECT_EQ(find_firmware_setting("connectx-8", "CNP_DSCP"), nullptr) << "it has no value for both ports";
   EXPECT_EQ(find_firmware_setting("connectx-8", "CNP_DSCP_P3"), nullptr);

@@ -2,7 +2,7 @@
 //
 // A case is tests/cases/compile/<case>/: *.yaml, `intent.txt` and, where needed, `options.txt` (lines `twin
 // 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `entries fib[`, `diagnostics
-// only`) and `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 writes intent.txt anew.
+// only`) and `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 rewrites intent.txt.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ struct Case {
   Loaded loaded;
   CompileOptions options;
   std::set<std::string> devices;     // to print; empty: all
-  std::vector<std::string> entries;  // to print: how their paths begin; empty: all, and the claims
+  std::vector<std::string> entries;  // to print: prefixes of their paths; empty: all, and the claims
   bool diagnostics_only = false;
 };
 

@@ -1,6 +1,6 @@
-// What `lockstep validate` does, on specs that are cut short and on specs with wrong bytes: it ends, and
-// every error has a place. LOCKSTEP_FUZZ_STEP asks for cuts that many bytes apart, LOCKSTEP_FUZZ_ROUNDS for
-// that many rounds of wrong bytes; the long suite asks for more of both.
+// Runs the steps of `lockstep validate` on truncated specs and on specs with corrupt bytes: they end, and
+// every error has a place. LOCKSTEP_FUZZ_STEP is the distance between truncations in bytes,
+// LOCKSTEP_FUZZ_ROUNDS the number of rounds of corrupt bytes; the long suite sets both for more coverage.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A cluster's files, each with its text.
+// Names and texts of a cluster's files.
 using Files = std::map<std::string, std::string>;
 
 std::vector<Files> clusters() {
@@ -58,7 +58,7 @@ void expect_places(const Diagnostics& all, const Topology& topology) {
   ASSERT_LE(topology.devices.size(), 1'000'000U);
 }
 
-// As the command does, but compiling and proving also what does not load: nothing of it may crash.
+// Like the command, but also compiles and proves specs that do not load: that must not crash.
 void validate(const std::string& text) {
   const Loaded loaded = load_text("hostile.yaml", text);
   const Compiled compiled = compile(loaded.catalog);
@@ -76,7 +76,7 @@ std::size_t asked(const char* name, std::size_t otherwise) {
   return text != nullptr ? std::max<std::size_t>(1, std::strtoul(text, nullptr, 10)) : otherwise;
 }
 
-TEST(Hostile, EveryFileOfAClusterCutShort) {
+TEST(Hostile, TruncatedFilesAreReportedWithTheirPlace) {
   const std::size_t step = asked("LOCKSTEP_FUZZ_STEP", 200);
   for (const Files& whole : clusters())
     for (const auto& [name, text] : whole)
@@ -87,7 +87,7 @@ TEST(Hostile, EveryFileOfAClusterCutShort) {
       }
 }
 
-TEST(Hostile, BytesThatAreWrong) {
+TEST(Hostile, CorruptBytesAreReportedWithTheirPlace) {
   const std::size_t rounds = asked("LOCKSTEP_FUZZ_ROUNDS", 100);
   std::mt19937_64 random(20261122);
   const std::string alphabet = "[]{},:-?&*!|>'\"#%/0189az~\n \t";
@@ -96,7 +96,7 @@ TEST(Hostile, BytesThatAreWrong) {
     std::string text = together(all[random() % all.size()]);
     for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
       char& byte = text[random() % text.size()];
-      // Flipped bits are mostly no UTF-8 and end there; another character of YAML gets further.
+      // A flipped bit mostly makes invalid UTF-8, refused early; a character of YAML syntax gets further.
       byte = random() % 4 == 0 ? static_cast<char>(byte ^ (1 << (random() % 8)))
                                : alphabet[random() % alphabet.size()];
     }
@@ -109,8 +109,8 @@ std::string document(std::string_view kind, std::string_view name, std::string_v
          "\nmetadata: {name: " + std::string(name) + "}\nspec: " + std::string(spec) + "\n";
 }
 
-// A few bytes that stand for more than a machine holds.
-TEST(Hostile, AClusterThatIsTooLargeIsRefusedAndNotBuilt) {
+// A few bytes of specs that expand to more than fits in memory.
+TEST(Hostile, OversizedClusterIsRefusedAndNotBuilt) {
   std::string sysctls = "{selector: {}, sysctl: {";
   for (int i = 0; i < 4000; ++i) sysctls += "net.a.b" + std::to_string(i) + ": 1,";
   const std::string all[] = {
@@ -150,7 +150,7 @@ std::string two_hundred_thousand_hosts() {
          document("HostProfile", "h", sysctls + "}}");
 }
 
-TEST(Hostile, MoreEntriesThanAllowedAreCountedAndNotMade) {
+TEST(Hostile, EntriesBeyondTheLimitAreCountedAndNotCreated) {
   const std::string text = two_hundred_thousand_hosts();
   ASSERT_LT(text.size(), 16'000U);
   const Compiled compiled = compiled_with(text, kEntriesDefault);
@@ -166,7 +166,7 @@ TEST(Hostile, MoreEntriesThanAllowedAreCountedAndNotMade) {
   for (const Intent& intent : compiled.intents) ASSERT_EQ(intent.want.size(), 0U);
 }
 
-// 16 bytes an entry would be 3.2 GB; a sanitizer's own memory is in what is left.
+// At 16 bytes per entry they would take 3.2 GB. The bound leaves room for the memory of a sanitizer.
 TEST(Hostile, TooManyEntriesCostNoMemory) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -179,14 +179,14 @@ TEST(Hostile, TooManyEntriesCostNoMemory) {
   EXPECT_LT(used.ru_maxrss, 1'000'000) << "KiB";
 }
 
-TEST(Hostile, ExactlyAsManyEntriesAsAllowedAreMade) {
+TEST(Hostile, AcceptsExactlyTheEntryLimit) {
   const std::string text = together(clusters().front());
   const Compiled whole = compiled_with(text, kEntriesDefault);
   std::size_t entries = 0;
   for (const Intent& intent : whole.intents) entries += intent.want.size();
   ASSERT_GT(entries, 100U);
   EXPECT_FALSE(has_errors(compiled_with(text, entries).diagnostics));
-  // Of devices' own numbers (addresses, routes) as of what devices of a class have in common.
+  // Counts both entries of single devices (addresses, routes) and entries that devices of a class share.
   for (const std::size_t fewer : {entries - 1, entries / 2, std::size_t{1}}) {
     const Compiled refused = compiled_with(text, fewer);
     ASSERT_TRUE(has_errors(refused.diagnostics)) << fewer;

@@ -1,4 +1,4 @@
-// What NCCL is told on a host of several backend fabrics: it has one file for all of them.
+// NCCL's settings on a host of several backend fabrics, which share one file.
 #include <gtest/gtest.h>
 
 #include "specs/compile/compile.hpp"
@@ -13,7 +13,7 @@ std::string nccl_document(std::string_view kind, std::string_view name, std::str
          "\nmetadata: {name: " + std::string(name) + "}\nspec: {" + std::string(spec) + "}\n";
 }
 
-// Of leaf N where the port is railN.
+// The leaf switch of railN is leaf N.
 std::string nccl_fabric(std::string_view name, std::string_view port, std::string_view nccl) {
   return nccl_document("Fabric", name,
                        "role: backend, topology: rail-only, cabling: [{from: 'gpu1:" + std::string(port) +
@@ -45,7 +45,7 @@ Value value(const Compiled& all, std::string_view device, RowId row) {
   return of(all, device).want.value(Path(row, {}));
 }
 
-TEST(NcclOfFabrics, WhatOneSaysAndWhatTheOtherSaysIsToldTogether) {
+TEST(NcclOfFabrics, SettingsOfAllFabricsAreMerged) {
   const Compiled all =
       with_nccl("gidIndex: -1, crossNic: allow, splitDataOnQps: false", "qpsPerConnection: 4");
   for (const Diagnostic& one : all.diagnostics) ADD_FAILURE() << one.message;
@@ -57,7 +57,7 @@ TEST(NcclOfFabrics, WhatOneSaysAndWhatTheOtherSaysIsToldTogether) {
   EXPECT_EQ(value(all, "leaf0", row("nccl/gid-index")), Value{}) << "no switch runs NCCL";
 }
 
-TEST(NcclOfFabrics, TwoThatDifferAreAnErrorThatNamesBoth) {
+TEST(NcclOfFabrics, ConflictingSettingsAreAnErrorThatNamesBoth) {
   const Compiled all = with_nccl("qpsPerConnection: 2", "qpsPerConnection: 4");
   ASSERT_EQ(all.diagnostics.size(), 1U);
   const Diagnostic& one = all.diagnostics[0];
@@ -67,7 +67,7 @@ TEST(NcclOfFabrics, TwoThatDifferAreAnErrorThatNamesBoth) {
   EXPECT_TRUE(with_nccl("qpsPerConnection: 4", "qpsPerConnection: 4").diagnostics.empty()) << "they agree";
 }
 
-TEST(NcclOfFabrics, AHostWithoutRdmaIsToldNothing) {
+TEST(NcclOfFabrics, HostWithoutRdmaHasNoSettings) {
   EXPECT_EQ(value(with_nccl("gidIndex: 3", "gidIndex: 3", false), "gpu1", row("nccl/gid-index")), Value{});
 }
 

@@ -45,18 +45,18 @@ TEST(Rollout, EachDeviceIsUnderThePolicyThatSelectsIt) {
   EXPECT_TRUE(out.diagnostics.empty());
 }
 
-TEST(Rollout, WhatNoPolicySelectsIsUnderNone) {
+TEST(Rollout, UnselectedDeviceHasNoPolicy) {
   EXPECT_EQ(rollout_of(policy("hosts", "{selector: {names: gpu1}}")).of, (Names{"hosts", "", ""}));
 }
 
-TEST(Rollout, TheHigherPriorityHolds) {
+TEST(Rollout, HigherPriorityWins) {
   const Rollout out = rollout_of(policy("all", "{selector: {}}") +
                                  policy("special", "{selector: {names: gpu2}, priority: 10}"));
   EXPECT_EQ(out.of, (Names{"all", "special", "all"}));
   EXPECT_TRUE(out.diagnostics.empty());
 }
 
-TEST(Rollout, TwoOfEqualPriorityOnOneDeviceAreAnErrorThatNamesBothLines) {
+TEST(Rollout, EqualPrioritiesAreAnErrorThatNamesBothLines) {
   const Rollout out =
       rollout_of(policy("all", "{selector: {}}") + policy("hosts", "{selector: {names: 'gpu[1-2]'}}"));
   ASSERT_EQ(out.diagnostics.size(), 1U);
@@ -67,7 +67,7 @@ TEST(Rollout, TwoOfEqualPriorityOnOneDeviceAreAnErrorThatNamesBothLines) {
   EXPECT_LT(one.related[0].at.line, one.at.line);
 }
 
-TEST(Rollout, EqualOnesBelowAHigherOneAreNoError) {
+TEST(Rollout, EqualPrioritiesBelowAHigherOneAreAllowed) {
   EXPECT_TRUE(rollout_of(policy("a", "{selector: {}}") + policy("b", "{selector: {}}") +
                          policy("c", "{selector: {}, priority: 1}"))
                   .diagnostics.empty());

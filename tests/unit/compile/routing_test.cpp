@@ -1,5 +1,5 @@
-// The next hops that switches must have are the graph's shortest paths that go up and then down: on any
-// graph, and from specs to the entries of an intent.
+// The next hops that switches must have are the graph's shortest paths that go up and then down. Tested on
+// random graphs, and from specs to the entries of an intent.
 #include "specs/fabric/routing.hpp"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kFar = 1 << 20;
 
-// Slow and obvious: breadth first from one switch over (switch, has gone down), a leaf at a time.
+// A slow, simple reference: breadth-first search over (switch, has gone down), one leaf at a time.
 class Walk {
  public:
   explicit Walk(const Topology& topology) : topology_(topology) {}
 
-  // Hops to the leaf; `down`: no link upwards may follow.
+  // Hops to the leaf. `down`: the path has gone down and may not go up again.
   int distance(DeviceIndex from, DeviceIndex leaf, bool down) const {
     std::map<std::pair<DeviceIndex, bool>, int> known{{{from, down}, 0}};
     std::queue<std::pair<DeviceIndex, bool>> queue({{from, down}});
@@ -53,7 +53,7 @@ class Walk {
  private:
   unsigned tier(DeviceIndex device) const { return topology_.devices[device].tier(); }
   DeviceIndex peer(PortIndex port) const { return topology_.ports[topology_.peer(port)].device; }
-  // Those that lead to a switch of another tier.
+  // The ports that lead to a switch of another tier.
   std::vector<PortIndex> ports(DeviceIndex device) const {
     std::vector<PortIndex> out;
     const TopologyDevice& self = topology_.devices[device];
@@ -100,7 +100,7 @@ std::string set_of(std::string_view name, std::string_view names, std::string_vi
 
 std::string to(int last) { return "[1-" + std::to_string(last) + "]"; }
 
-// Pods of leaves under spines, and superspines over all; as many links side by side as `parallel` says.
+// Pods of leaves under spines, with superspines above all; `parallel` is the number of parallel links.
 std::string any_clos() {
   const int pods = *rc::gen::inRange(1, 4);
   const int leaves = pods * *rc::gen::inRange(1, 4);

@@ -1,5 +1,5 @@
-// A folder of specs is others' work: what it holds is read from it alone, and no more of it is shown than has
-// to be.
+// A folder of specs is untrusted: only files beneath it are read, and no more of them is shown than
+// necessary.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ class UntrustedFolder : public SpecFolder {
     SpecFolder::SetUp();
     specs_ = root_ / "specs";
     write("secret.csv", "name\nhunter2 is the password\n");
-    ::alarm(60);  // what waits for a pipe waits for ever: the signal ends the test
+    ::alarm(60);  // a read that waits for a pipe would hang: the signal ends the test
   }
   void TearDown() override {
     ::alarm(0);
@@ -38,7 +38,7 @@ class UntrustedFolder : public SpecFolder {
     std::filesystem::create_directories(specs_);
     ASSERT_EQ(::symlink(to.c_str(), (specs_ / name).c_str()), 0);
   }
-  // All that a person or a program is shown.
+  // All output: the excerpts for people and the JSON report.
   std::string shown() { return shown(load({specs_.string()})); }
   static std::string shown(const Loaded& loaded) {
     return excerpts(loaded.diagnostics, loaded.catalog.sources, Colour::off) +
@@ -50,7 +50,7 @@ class UntrustedFolder : public SpecFolder {
 #define EXPECT_SAYS(text, what) EXPECT_NE((text).find(what), std::string::npos) << (text)
 #define EXPECT_HIDES(text, what) EXPECT_EQ((text).find(what), std::string::npos) << (text)
 
-TEST_F(UntrustedFolder, AnInventoryOutsideOfItIsNotRead) {
+TEST_F(UntrustedFolder, InventoryOutsideIsNotRead) {
   for (const std::string& csv : {std::string("../secret.csv"), (root_ / "secret.csv").string(),
                                  std::string("/etc/shadow"), std::string("/proc/self/environ")}) {
     hosts_from(csv);
@@ -63,7 +63,7 @@ TEST_F(UntrustedFolder, AnInventoryOutsideOfItIsNotRead) {
   }
 }
 
-TEST_F(UntrustedFolder, AnInventoryThatIsALinkOutOfItIsNotRead) {
+TEST_F(UntrustedFolder, InventoryLinkToTheOutsideIsNotRead) {
   hosts_from("hosts.csv");
   link("../secret.csv", "hosts.csv");
   const std::string all = shown();
@@ -71,7 +71,7 @@ TEST_F(UntrustedFolder, AnInventoryThatIsALinkOutOfItIsNotRead) {
   EXPECT_HIDES(all, "hunter2");
 }
 
-TEST_F(UntrustedFolder, ASpecThatIsALinkOutOfItIsNotRead) {
+TEST_F(UntrustedFolder, SpecLinkToTheOutsideIsNotRead) {
   link("../secret.csv", "evil.yaml");
   for (const std::string& named : {specs_.string(), (specs_ / "evil.yaml").string()}) {
     const std::string all = shown(load({named}));
@@ -80,7 +80,7 @@ TEST_F(UntrustedFolder, ASpecThatIsALinkOutOfItIsNotRead) {
   }
 }
 
-TEST_F(UntrustedFolder, ALinkWithinItIsRead) {
+TEST_F(UntrustedFolder, LinkWithinTheFolderIsRead) {
   write("specs/below/hosts.txt", kHosts);
   hosts_from("below/hosts.csv");
   write("specs/below/hosts.csv", "name\ngpu1\n");
@@ -90,7 +90,7 @@ TEST_F(UntrustedFolder, ALinkWithinItIsRead) {
   EXPECT_TRUE(loaded.diagnostics.empty()) << shown(loaded);
 }
 
-TEST_F(UntrustedFolder, APipeIsNotWaitedFor) {
+TEST_F(UntrustedFolder, PipeIsNotWaitedFor) {
   hosts_from("hosts.csv");
   ASSERT_EQ(::mkfifo((specs_ / "hosts.csv").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo((specs_ / "pipe.yaml").c_str(), 0600), 0);
@@ -107,7 +107,7 @@ TEST_F(UntrustedFolder, NoLineOfAnInventoryIsShown) {
   EXPECT_HIDES(all, "hunter2");
 }
 
-TEST_F(UntrustedFolder, AnAllocationLockThatLeadsOutOfItIsNotRead) {
+TEST_F(UntrustedFolder, AllocationLockLinkToTheOutsideIsNotRead) {
   link("../secret.csv", "allocations.lock");
   const auto lock = read_allocation_lock(specs_.string());
   ASSERT_FALSE(lock);
@@ -115,7 +115,7 @@ TEST_F(UntrustedFolder, AnAllocationLockThatLeadsOutOfItIsNotRead) {
   EXPECT_HIDES(lock.error().text(), "hunter2");
 }
 
-TEST_F(UntrustedFolder, AnAllocationLockThatIsAPipeIsNotWaitedFor) {
+TEST_F(UntrustedFolder, AllocationLockPipeIsNotWaitedFor) {
   std::filesystem::create_directories(specs_);
   ASSERT_EQ(::mkfifo((specs_ / "allocations.lock").c_str(), 0600), 0);
   const auto lock = read_allocation_lock(specs_.string());
@@ -123,8 +123,8 @@ TEST_F(UntrustedFolder, AnAllocationLockThatIsAPipeIsNotWaitedFor) {
   EXPECT_SAYS(lock.error().text(), "not a regular file");
 }
 
-// `apply` as root wrote through it, with the author's text.
-TEST_F(UntrustedFolder, AnAllocationLockIsNotWrittenThroughALink) {
+// An `apply` as root must not write the author's text to another file.
+TEST_F(UntrustedFolder, AllocationLockIsNotWrittenThroughALink) {
   for (const char* const name : {"allocations.lock", "allocations.lock.new"}) {
     write("precious", "precious\n");
     std::filesystem::remove_all(specs_);
@@ -135,7 +135,7 @@ TEST_F(UntrustedFolder, AnAllocationLockIsNotWrittenThroughALink) {
   }
 }
 
-TEST_F(UntrustedFolder, ASecretThatWasWrittenByMistakeIsNotShown) {
+TEST_F(UntrustedFolder, SecretWrittenByMistakeIsNotShown) {
   for (const char* const credentials : {"{secret: hunter2}", "{secret: \"file:x\", password: hunter2}",
                                         "hunter2", "[hunter2]", "{secret: {value: hunter2}}"}) {
     const Loaded loaded =

@@ -9,7 +9,7 @@ namespace {
 
 Path path(const char* text) { return *Path::parse(text); }
 
-TEST(WantedByName, AreTheEntriesOfRowsWithTooManyAndEveryPortThatSomethingIsWantedOf) {
+TEST(WantedByName, AreEntriesOfLargeRowsAndAllPortsNeeded) {
   Intent intent;
   intent.want.set(path("interface[rail0]/mtu"), Value::integer(9000));
   intent.want.set(path("interface[rail0]/admin"), Value::boolean(true));
@@ -26,7 +26,7 @@ TEST(WantedByName, AreTheEntriesOfRowsWithTooManyAndEveryPortThatSomethingIsWant
   EXPECT_FALSE(is_read_by_name(row("interface[*]/mtu")));
 }
 
-TEST(WantedByName, RoutesAreAmongThemWhereDiversionsAreLookedFor) {
+TEST(WantedByName, IncludeRoutesIfDiversionsAreObserved) {
   Intent intent;
   intent.want.set(path("fib[10.64.0.128/25]"), Value::set({"up0", "up1"}));
   EXPECT_EQ(wanted_by_name(intent), std::vector<Path>{});
@@ -35,7 +35,7 @@ TEST(WantedByName, RoutesAreAmongThemWhereDiversionsAreLookedFor) {
             (std::vector<Path>{path("diverted[10.64.0.0/16]/transit"), path("fib[10.64.0.128/25]")}));
 }
 
-TEST(PortsNeeded, AreThoseOfARoutesNextHopsAndOfAPortsKernelParameter) {
+TEST(PortsNeeded, AreThoseOfNextHopsAndPortSysctls) {
   using Paths = std::vector<Path>;
   EXPECT_EQ(ports_needed(path("route[main:10.64.0.0/16]"),
                          Value::set({"via 10.64.0.0 dev rail0", "via 10.64.0.128 dev rail1"})),

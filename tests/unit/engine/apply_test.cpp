@@ -14,7 +14,7 @@ void want_rail(Cluster& cluster, const std::string& host) {
   cluster.want(host, "interface[rail0]/admin", yes());
 }
 
-// A host and a leaf whose session (an effect on the leaf) is up when the host's port is.
+// A host and a leaf switch. The session is an effect on the leaf switch, up when the host's port is up.
 struct Pair {
   explicit Pair(std::uint64_t seed = 1) : cluster(seed) {
     cluster.add("gpu1");
@@ -78,7 +78,7 @@ TEST(Apply, LostReplyIsSettledByObservingNotByWritingAgain) {
   EXPECT_EQ(std::count(calls.begin(), calls.end(), SimulatedCall::Kind::apply), 1);
 }
 
-TEST(Apply, RefusalLeavesDependantsUndoneAndSaysSo) {
+TEST(Apply, RefusalSkipsDependentStepsWithTheReason) {
   Pair pair;
   pair.cluster.devices["leaf0"]->faults.refused = 1;
   const auto report = pair.cluster.converge();
@@ -89,7 +89,7 @@ TEST(Apply, RefusalLeavesDependantsUndoneAndSaysSo) {
   EXPECT_NE(report.steps[1].why.find("leaf0"), std::string::npos);
 }
 
-TEST(Apply, DoesNotWriteWhereTheGroundHasMoved) {
+TEST(Apply, DoesNotWriteWhenThePlanIsStale) {
   Pair pair;
   const Plan plan = pair.cluster.plan();
   pair.cluster.devices["gpu1"]->set(entry("interface[rail0]/mtu"), number(4321));
@@ -98,7 +98,7 @@ TEST(Apply, DoesNotWriteWhereTheGroundHasMoved) {
   EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")), number(4321));
 }
 
-TEST(Apply, FindsWhatIsThereAlready) {
+TEST(Apply, SecondApplyOfAPlanWritesNothing) {
   Pair pair;
   const Plan plan = pair.cluster.plan();
   pair.cluster.apply_plan(plan);
@@ -115,7 +115,7 @@ TEST(Apply, TicketIsJournalledBeforeTheWriteAndNothingIsWrittenWithoutIt) {
   EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
 }
 
-TEST(Apply, WhatTheJournalDoesNotTakeAfterTheWriteIsAnError) {
+TEST(Apply, JournalFailureAfterTheWriteIsAnError) {
   for (const bool receipts : {true, false}) {
     Pair pair;
     (receipts ? pair.cluster.ledger.no_receipts : pair.cluster.ledger.no_end) = true;
@@ -129,7 +129,7 @@ TEST(Apply, WhatTheJournalDoesNotTakeAfterTheWriteIsAnError) {
   }
 }
 
-TEST(Apply, EffectThatDoesNotComeIsNamedAndNotCalledDone) {
+TEST(Apply, MissingEffectIsReportedAsOpen) {
   Pair pair;
   pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));
   const auto report = pair.cluster.converge();
@@ -139,7 +139,7 @@ TEST(Apply, EffectThatDoesNotComeIsNamedAndNotCalledDone) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-TEST(Apply, WaitsForAnEffectThatComesLate) {
+TEST(Apply, WaitsForALateEffect) {
   Pair pair;
   pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));
   auto& leaf0 = *pair.cluster.devices["leaf0"];
@@ -149,7 +149,7 @@ TEST(Apply, WaitsForAnEffectThatComesLate) {
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-TEST(Apply, FailedGateIsUndoneByAPlannedReverseAndMeasuredAgain) {
+TEST(Apply, FailedGateRollsBackByAPlannedReverseAndMeasuresAgain) {
   Pair pair;
   pair.cluster.converge();
   pair.cluster.want("gpu1", "interface[rail0]/rate", number(1000));
@@ -168,7 +168,7 @@ TEST(Apply, FailedGateIsUndoneByAPlannedReverseAndMeasuredAgain) {
   EXPECT_TRUE(measurer.asked[0].touches_cable(0));
 }
 
-TEST(Apply, AlertKeepsWhatFailed) {
+TEST(Apply, AlertKeepsAChangeThatFailsTheGate) {
   Pair pair;
   FixedMeasurer measurer;
   measurer.verdicts = {GateVerdict::fail};
@@ -180,8 +180,8 @@ TEST(Apply, AlertKeepsWhatFailed) {
   EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")));
 }
 
-// Nothing here can cordon or drain a device.
-TEST(Apply, QuarantineUndoesWhereNothingDrainsAndSaysSo) {
+// The simulated cluster can neither cordon nor drain a device.
+TEST(Apply, QuarantineRollsBackWithANoteWhereDrainIsNotSupported) {
   Pair pair;
   const std::string before = pair.cluster.devices["gpu1"]->truth().to_string();
   FixedMeasurer measurer;
@@ -197,7 +197,7 @@ TEST(Apply, QuarantineUndoesWhereNothingDrainsAndSaysSo) {
   }));
 }
 
-TEST(Apply, AStepThatFailedIsAnErrorBesideWhatNobodyCouldTellToo) {
+TEST(Apply, FailedStepIsAnErrorEvenWhenTheVerdictIsUnknown) {
   Pair pair;
   pair.cluster.add("gpu2");
   pair.cluster.want("gpu2", "interface[rail0]/mtu", number(9000));
@@ -245,22 +245,25 @@ TEST(Apply, StopBetweenStepsLeavesAConsistentJournal) {
       << "one end of the cable was written: it is taken back by a change of its own";
 }
 
-TEST(Apply, HeldStepsWaitForAPersonsWord) {
+TEST(Apply, HeldStepsWaitForApproval) {
   Pair pair;
   pair.cluster.policy = Policy{};
   pair.cluster.policy->needs_approval[Disruption::traffic] = true;
+  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept) << "there is no traffic yet";
+  pair.cluster.want("leaf0", "interface[swp1]/mtu", number(9100));
+  const std::size_t writes = pair.cluster.devices["leaf0"]->writes();
   const ApplyReport held = pair.cluster.converge();
   EXPECT_EQ(held.verdict, ApplyVerdict::asks);
   EXPECT_EQ(held.exit_code(), 2) << "changes are pending";
   EXPECT_EQ(held.steps[0].words, std::set<std::string>{"approval:traffic"});
-  EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
+  EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), writes);
   pair.cluster.options.approved = *parse_approved("approval:reboot");
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::asks) << "of another disruption";
   pair.cluster.options.approved = *parse_approved("approval:traffic");
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-// One apply in which exactly call number `nth` of all driver calls fails. `used`: how many calls it made.
+// Applies with exactly the `nth` of all driver calls failing. Sets `used` to the number of calls made.
 ApplyReport apply_with_fault(Pair& pair, const Plan& plan, int nth, double SimulatedFaults::*fault,
                              int& used) {
   used = 0;
@@ -279,7 +282,7 @@ ApplyReport apply_with_fault(Pair& pair, const Plan& plan, int nth, double Simul
   return report;
 }
 
-// False: an apply makes fewer calls.
+// Returns false when the apply makes fewer than `nth` calls.
 bool fail_nth(int nth, double SimulatedFaults::*fault) {
   Pair pair;
   const Plan plan = pair.cluster.plan();
@@ -292,7 +295,7 @@ bool fail_nth(int nth, double SimulatedFaults::*fault) {
   return nth < used;
 }
 
-TEST(Apply, EveryNthCallFailedInTurnStillConvergesAfterwards) {
+TEST(Apply, ConvergesAfterAnySingleDriverCallFails) {
   using Fault = double SimulatedFaults::*;
   for (const Fault fault :
        {&SimulatedFaults::transient, &SimulatedFaults::refused, &SimulatedFaults::lost_reply,
@@ -305,8 +308,8 @@ TEST(Apply, EveryNthCallFailedInTurnStillConvergesAfterwards) {
   }
 }
 
-// The same for a change that the gate refuses: whichever call fails on the way there and back, in the end all
-// is as it was before, or as it is wanted and judged; and nothing is left that nobody judged.
+// The same for a change that fails its gate: whichever call fails on the way there and back, the devices end
+// either as they were before or as desired and judged, and no change stays unjudged.
 bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
   Pair pair;
   pair.cluster.converge();
@@ -319,7 +322,7 @@ bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
   const Plan plan = pair.cluster.plan();
   int used = 0;
   const ApplyReport report = apply_with_fault(pair, plan, nth, fault, used);
-  // The operator takes the change back, and what is owed is settled with that.
+  // The operator reverts the change in the specs, which also settles the pending verdict.
   pair.cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
   pair.cluster.intents["gpu1"]->want.erase(entry("interface[rail0]/rate"));
   pair.cluster.claim("gpu1", row("interface[*]/rate"));
@@ -331,7 +334,7 @@ bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
   return nth < used;
 }
 
-TEST(Apply, EveryNthCallOfAnUndoFailedInTurnLeavesNothingUnjudged) {
+TEST(Apply, NothingStaysUnvalidatedAfterAnySingleCallOfARollbackFails) {
   using Fault = double SimulatedFaults::*;
   for (const Fault fault :
        {&SimulatedFaults::transient, &SimulatedFaults::refused, &SimulatedFaults::lost_reply,
@@ -362,7 +365,7 @@ class CountingRemedy final : public Remedy {
   SimulatedDevice& device_;
 };
 
-TEST(Apply, EffectDriftIsCuredByTheDriversRemedyOnce) {
+TEST(Apply, EffectDriftIsRemediedOnceByTheDriver) {
   Cluster cluster;
   auto& device = cluster.add("leaf0", "leaf");
   CountingRemedy remedy(device);
@@ -387,7 +390,7 @@ class UselessRemedy final : public Remedy {
   }
 };
 
-TEST(Apply, ARemedyThatDoesNotHelpNeitherStopsOthersNorIsCalledPartly) {
+TEST(Apply, FailedRemedyStopsNoOthersAndDoesNotMakeTheVerdictPartly) {
   Cluster cluster;
   auto& helped = cluster.add("leaf0", "leaf");
   cluster.add("leaf1", "leaf");
@@ -405,7 +408,7 @@ TEST(Apply, ARemedyThatDoesNotHelpNeitherStopsOthersNorIsCalledPartly) {
   EXPECT_EQ(report.effects[0].device, "leaf1");
 }
 
-TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
+TEST(BlastRadius, IsOneCableForAPortChangeAndAllCablesForADeviceChange) {
   Pair pair;
   pair.cluster.add("gpu2");
   pair.cluster.cable("gpu2", "rail0", "leaf0", "swp2");
@@ -428,7 +431,7 @@ TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
   EXPECT_TRUE(blast_radius({saves}, pair.cluster.fleet().wiring()).empty());
 }
 
-TEST(Reaction, EveryKindLeadsSomewhere) {
+TEST(Reaction, EveryErrorKindHasAReaction) {
   EXPECT_EQ(reaction_to(ErrorKind::transient), Reaction::retry_later);
   EXPECT_EQ(reaction_to(ErrorKind::unknown_outcome), Reaction::observe_again);
   EXPECT_EQ(reaction_to(ErrorKind::conflict), Reaction::plan_again);
@@ -436,8 +439,8 @@ TEST(Reaction, EveryKindLeadsSomewhere) {
   EXPECT_EQ(reaction_to(ErrorKind::cancelled), Reaction::stop);
 }
 
-// A device that answers each write well and keeps none.
-TEST(Apply, WritesNoMoreOftenThanItHasTries) {
+// A device that acknowledges each write and does not keep it.
+TEST(Apply, StopsWritingAfterTheConfiguredTries) {
   Cluster cluster;
   SimulatedDevice& gpu1 = cluster.add("gpu1");
   const Path mtu = entry("interface[rail0]/mtu");
@@ -449,8 +452,8 @@ TEST(Apply, WritesNoMoreOftenThanItHasTries) {
   EXPECT_EQ(static_cast<int>(report.steps.at(0).writes), cluster.options.tries);
 }
 
-// Where a step writes an entry twice, only what was planned on is where it may begin.
-TEST(Apply, AStepDoesNotBeginFromAValueThatItWouldHaveMadeOnItsWay) {
+// Where a step writes an entry twice, it may start only from the value that was planned on.
+TEST(Apply, StepDoesNotStartFromItsOwnIntermediateValue) {
   Cluster cluster;
   SimulatedDevice& gpu1 = cluster.add("gpu1");
   const Path mtu = entry("interface[rail0]/mtu");
@@ -465,7 +468,7 @@ TEST(Apply, AStepDoesNotBeginFromAValueThatItWouldHaveMadeOnItsWay) {
   gpu1.set(mtu, number(4000));
   const ApplyReport report = cluster.apply_plan(plan);
   EXPECT_EQ(report.steps.at(0).state, StepState::failed);
-  EXPECT_NE(report.steps[0].why.find("the ground has moved"), std::string::npos) << report.steps[0].why;
+  EXPECT_NE(report.steps[0].why.find("the plan is stale"), std::string::npos) << report.steps[0].why;
   EXPECT_EQ(gpu1.truth().value(mtu), number(4000));
 }
 

@@ -24,7 +24,7 @@ std::string mistake(std::string_view words) {
   return out ? "" : out.error().text();
 }
 
-TEST(Approved, TheWordForOneDisruptionIsNoneForAnother) {
+TEST(Approved, ApprovalOfOneDisruptionDoesNotCoverAnother) {
   const Approved traffic = parsed("approval:traffic");
   const Approved all = parsed("approval");
   for (const Disruption disruption : kDisruptions) {
@@ -34,8 +34,8 @@ TEST(Approved, TheWordForOneDisruptionIsNoneForAnother) {
   EXPECT_FALSE(all.lifts(Hold::Kind::budget, Disruption::traffic));
 }
 
-// The oracle is a table by hand.
-TEST(Approved, EachKindHasItsOwnWordOrNone) {
+// The oracle is a hand-written table.
+TEST(Approved, EachHoldKindHasItsOwnApprovalOrNone) {
   const std::map<Hold::Kind, std::string> words{{Hold::Kind::approval, "approval:reset"},
                                                 {Hold::Kind::budget, "budget"},
                                                 {Hold::Kind::drain, "drain"},
@@ -50,7 +50,7 @@ TEST(Approved, EachKindHasItsOwnWordOrNone) {
   }
 }
 
-TEST(Approved, NoWordLiftsWhatNeverYields) {
+TEST(Approved, NoApprovalLiftsManagementHostPolicyOrWindowHolds) {
   Approved everything;
   for (const Hold::Kind kind : kKinds) everything.add(kind);
   for (const Hold::Kind kind : {Hold::Kind::management, Hold::Kind::host_policy, Hold::Kind::window})
@@ -62,26 +62,25 @@ TEST(Approved, NoWordLiftsWhatNeverYields) {
   EXPECT_EQ(standing_holds(step, everything).size(), 3U);
 }
 
-TEST(Approved, SeveralWordsLiftEachTheirOwn) {
+TEST(Approved, EachOfSeveralApprovalsLiftsItsOwnKind) {
   const Approved two = parsed("drain,approval:reset");
   EXPECT_TRUE(two.lifts(Hold::Kind::drain, Disruption::traffic));
   EXPECT_TRUE(two.lifts(Hold::Kind::approval, Disruption::reset));
   EXPECT_FALSE(two.lifts(Hold::Kind::approval, Disruption::traffic));
 }
 
-TEST(Approved, AnotherWordIsAMistakeThatSaysWhatWasMeant) {
-  EXPECT_EQ(mistake("approval:trafic"),
-            "there is no kind of hold 'approval:trafic'; did you mean 'approval:traffic'?");
+TEST(Approved, UnknownApprovalIsAnErrorWithASuggestion) {
+  EXPECT_EQ(mistake("approval:trafic"), "unknown hold 'approval:trafic'; did you mean 'approval:traffic'?");
   EXPECT_EQ(mistake("everything"),
-            "there is no kind of hold 'everything'; there are approval, approval:none, approval:traffic, "
+            "unknown hold 'everything'; it is one of approval, approval:none, approval:traffic, "
             "approval:reset, approval:reboot, budget, drain, far-end, gate");
-  EXPECT_TRUE(mistake("budget,").starts_with("a kind of hold is missing")) << mistake("budget,");
-  EXPECT_EQ(mistake("window"), "no word lifts 'window': a window opens by time alone");
-  EXPECT_TRUE(mistake("hostPolicy").starts_with("no word lifts 'hostPolicy'"));
-  EXPECT_TRUE(mistake("management").starts_with("no word lifts 'management'"));
+  EXPECT_TRUE(mistake("budget,").starts_with("a hold is missing")) << mistake("budget,");
+  EXPECT_EQ(mistake("window"), "'window' cannot be approved: a window opens by time only");
+  EXPECT_TRUE(mistake("hostPolicy").starts_with("'hostPolicy' cannot be approved"));
+  EXPECT_TRUE(mistake("management").starts_with("'management' cannot be approved"));
 }
 
-TEST(Approved, APlanNamesTheWordThatLiftsEachHold) {
+TEST(Approved, PlanShowsTheApprovalThatLiftsEachHold) {
   Plan plan;
   Step step;
   step.id = 1;

@@ -1,5 +1,5 @@
-// A step that touches the last path to a device that can undo by itself: armed, kept only once what worked
-// before works again, undone otherwise.
+// A step that touches the last path to a device with automatic rollback: it is armed, kept only once what
+// worked before works again, and rolled back otherwise.
 #include "cluster.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -28,7 +28,7 @@ class ArmedStep : public ::testing::Test {
     };
   }
 
-  // The session goes with the MTU of 9000, and is back after a while; it is there with any other.
+  // The session goes down with an MTU of 9000 and returns after `how_long`. With any other MTU it is up.
   void lose_session_for(seconds how_long) {
     gpu1.effects = [this, how_long](Tree& tree) {
       if (tree.value(mtu) != number(9000)) return tree.set(session, kUp);
@@ -49,7 +49,7 @@ class ArmedStep : public ::testing::Test {
   bool lost = false;
 };
 
-TEST_F(ArmedStep, CarriesTheUndoThatTheEnginePlanned) {
+TEST_F(ArmedStep, ContainsThePlannedRollback) {
   const ApplyReport report = cluster.converge();
   ASSERT_EQ(report.steps.at(0).state, StepState::done) << report.steps.at(0).why;
   ASSERT_EQ(guards.size(), 1U);
@@ -65,7 +65,7 @@ TEST_F(ArmedStep, CarriesTheUndoThatTheEnginePlanned) {
   EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
 }
 
-TEST_F(ArmedStep, IsKeptOnceWhatWorkedBeforeWorksAgainBeyondTheDeadMansTime) {
+TEST_F(ArmedStep, IsExtendedAndKeptWhenTheSessionReturnsAfterTheTimeout) {
   lose_session_for(seconds(50));
   cluster.options.settle_time = seconds(120);
   cluster.options.step_timeout = seconds(300);
@@ -76,7 +76,7 @@ TEST_F(ArmedStep, IsKeptOnceWhatWorkedBeforeWorksAgainBeyondTheDeadMansTime) {
   EXPECT_EQ(gpu1.truth().value(session), kUp);
 }
 
-TEST_F(ArmedStep, IsUndoneByTheDeviceWhenWhatWorkedBeforeDoesNotComeBack) {
+TEST_F(ArmedStep, IsRolledBackByTheDeviceWhenTheSessionDoesNotReturn) {
   lose_session_for(seconds(10'000));
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.steps.at(0).state, StepState::undone) << report.steps.at(0).why;
@@ -84,7 +84,7 @@ TEST_F(ArmedStep, IsUndoneByTheDeviceWhenWhatWorkedBeforeDoesNotComeBack) {
   EXPECT_EQ(gpu1.truth().value(session), kUp);
 }
 
-TEST_F(ArmedStep, WhoseAnswerWasLostIsKeptOnlyIfWhatWorkedBeforeComesBack) {
+TEST_F(ArmedStep, WithALostReplyIsKeptOnlyIfTheSessionReturns) {
   lose_session_for(seconds(10'000));
   gpu1.faults.lost_reply = 1;
   const ApplyReport report = cluster.converge();
@@ -93,7 +93,7 @@ TEST_F(ArmedStep, WhoseAnswerWasLostIsKeptOnlyIfWhatWorkedBeforeComesBack) {
   EXPECT_EQ(gpu1.truth().value(session), kUp);
 }
 
-TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
+TEST_F(ArmedStep, IsRolledBackByTheDeviceThatBecomesUnreachable) {
   cluster.wiring.management_ports.clear();
   cluster.wiring.own_path.entered_by["gpu1"] = {"rail0"};
   gpu1.effects = [this](Tree& tree) {
@@ -109,7 +109,7 @@ TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
   EXPECT_EQ(gpu1.truth().value(mtu), number(1500));
 }
 
-TEST_F(ArmedStep, UndoesWhatAnEarlierRunLeftArmedBeforeItWrites) {
+TEST_F(ArmedStep, RollsBackAnArmedStepOfAnEarlierRunBeforeWriting) {
   const Plan plan = cluster.plan();
   const Path admin = entry("interface[rail1]/admin");
   Guard earlier;
@@ -124,7 +124,7 @@ TEST_F(ArmedStep, UndoesWhatAnEarlierRunLeftArmedBeforeItWrites) {
   EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
 }
 
-// Both ends of one cable, each by its last path.
+// Both ends of one cable, which is the last path to each of them.
 class ArmedEnds : public ::testing::Test {
  protected:
   ArmedEnds() : leaf0(cluster.add("leaf0", "leaf")), spine0(cluster.add("spine0", "spine")) {
@@ -154,7 +154,7 @@ class ArmedEnds : public ::testing::Test {
   bool settled_alone = false;
 };
 
-TEST_F(ArmedEnds, AreKeptOnceBothWork) {
+TEST_F(ArmedEnds, AreKeptOnlyOnceBothWork) {
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.steps.size(), 2U) << plan_lines(plan);
   ASSERT_NE(plan.steps[0].together, 0U);
@@ -166,7 +166,7 @@ TEST_F(ArmedEnds, AreKeptOnceBothWork) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(9000));
 }
 
-TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
+TEST_F(ArmedEnds, AreBothRolledBackWhenOneRefuses) {
   const Plan plan = cluster.plan();
   SimulatedDevice& last = plan.steps[1].device == "leaf0" ? leaf0 : spine0;
   last.refuses = {row("interface[*]/mtu")};
@@ -179,8 +179,9 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 
-// Three leaves at one spine, which refuses. Each leaf takes 5 s until its session is back once its device has
-// undone its part, and the last one as long once it has been written: the next one waits for that.
+// Three leaf switches at one spine switch, which refuses. After a device has rolled back its part, the
+// session of its leaf switch takes 5 s to return, and so does that of the last one after its write. The next
+// one waits for that.
 class ArmedEndsStopped : public ArmedEnds, public ::testing::WithParamInterface<bool> {
  protected:
   ArmedEndsStopped() {
@@ -218,15 +219,15 @@ class ArmedEndsStopped : public ArmedEnds, public ::testing::WithParamInterface<
   const Value large = number(9000);
   const Path session = entry("bgp/neighbor[up0]/session");
   std::set<std::string> down;
-  std::size_t most = 0;  // at once
+  std::size_t most = 0;  // concurrently
   std::size_t undone = 0;
 };
 INSTANTIATE_TEST_SUITE_P(OrNot, ArmedEndsStopped, ::testing::Bool());
-TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
+TEST_P(ArmedEndsStopped, AreRolledBackOneAtATime) {
   spine0.refuses = {row("interface[*]/mtu")};
   cluster.options.step_timeout = seconds(600);
   const Plan plan = cluster.plan();
-  std::stop_source stop;  // also where the operator stops the apply meanwhile
+  std::stop_source stop;  // optionally, the operator stops the apply meanwhile
   Progress progress;
   progress.step = [&](const Step& step, const StepResult& result) {
     if (step.device == "spine0" && result.state == StepState::undone && GetParam()) stop.request_stop();
@@ -237,7 +238,7 @@ TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
   EXPECT_EQ(most, 1U) << "two leaves were disturbed at once";
 }
 
-TEST_F(ArmedEnds, OfNoCommonCableOneIsKeptWhereTheOtherRefuses) {
+TEST_F(ArmedEnds, AreIndependentWithoutACommonCable) {
   cluster.wiring.cables.clear();
   const Plan plan = cluster.plan();
   for (const Step& step : plan.steps) ASSERT_EQ(step.together, 0U) << plan_lines(plan);
@@ -247,7 +248,7 @@ TEST_F(ArmedEnds, OfNoCommonCableOneIsKeptWhereTheOtherRefuses) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 
-TEST_F(ArmedEnds, AreBothUndoneWhereTheAnswerOfOneIsLostAndTheOtherRefuses) {
+TEST_F(ArmedEnds, AreBothRolledBackWhenOneReplyIsLostAndTheOtherRefuses) {
   const Plan plan = cluster.plan();
   const bool leaf_first = plan.steps[0].device == "leaf0";
   (leaf_first ? leaf0 : spine0).faults.lost_reply = 1;
@@ -258,7 +259,7 @@ TEST_F(ArmedEnds, AreBothUndoneWhereTheAnswerOfOneIsLostAndTheOtherRefuses) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 
-TEST_F(ArmedEnds, TheFirstIsExtendedWhileTheSecondTakesLong) {
+TEST_F(ArmedEnds, FirstIsExtendedWhileTheSecondIsSlow) {
   const Plan plan = cluster.plan();
   SimulatedDevice& last = plan.steps[1].device == "leaf0" ? leaf0 : spine0;
   last.unreachable = true;

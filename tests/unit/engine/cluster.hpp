@@ -1,4 +1,4 @@
-// Cluster: simulated devices, intents and wiring by hand, for tests of the engine.
+// Cluster: simulated devices, with intents and wiring set by the test, for tests of the engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 
 namespace lockstep {
 
-// A ledger that only remembers, in order.
+// An in-memory ledger that records everything in order.
 class MemoryLedger final : public Ledger {
  public:
   std::uint64_t epoch() const override { return epoch_now; }
@@ -90,7 +90,7 @@ class MemoryLedger final : public Ledger {
       return one.first == device + " " + remedy && one.second > since;
     }));
   }
-  // As the journal on disk tells them.
+  // In the form in which the journal on disk returns them.
   std::vector<OwedChange> owed() const {
     std::vector<OwedChange> all;
     for (const auto& [change, state] : gates) {
@@ -115,7 +115,7 @@ class MemoryLedger final : public Ledger {
   std::vector<std::pair<std::uint64_t, LedgerTicket>> tickets_of;  // by change
   std::map<std::string, TicketState> states;
   std::map<std::uint64_t, GateState> gates;
-  std::map<std::uint64_t, std::set<std::string>> subjects;  // owed of it; none: all
+  std::map<std::uint64_t, std::set<std::string>> subjects;  // pairs whose verdict is pending; none: all
   std::map<std::uint64_t, GateMeasurement> befores;
   std::map<std::string, RefusedWrite> refused_writes;
   std::vector<std::string> outcomes;
@@ -209,7 +209,7 @@ class Cluster {
   MemoryLedger ledger;
   ApplyOptions options;
   std::optional<Policy> policy;
-  std::map<std::string, Policy> policy_of;  // by device, where it is not `policy`
+  std::map<std::string, Policy> policy_of;  // by device; overrides `policy`
   Origins origins;
   Sources sources;
   std::map<std::string, SimulatedDevice*> devices;
@@ -224,7 +224,7 @@ class Cluster {
   std::vector<DeviceState> states_;
 };
 
-// Spines that carry traffic and get another number of paths.
+// Spine switches that carry traffic and get a different number of paths.
 inline void add_live_spines(Cluster& cluster, int count) {
   for (int s = 0; s < count; ++s) {
     const std::string name = "spine" + std::to_string(s);

@@ -16,7 +16,7 @@ const std::string kDevice = "gpu1";
 
 Path mtu() { return entry("interface[rail0]/mtu"); }
 
-TEST(Damping, CallsAnEntryFlappingAfterItsLimitAndQuietAfterAWindow) {
+TEST(Damping, ReportsAFlappingEntryUntilOneQuietWindow) {
   Damping damping;
   Time now{};
   damping.came(kDevice, mtu(), now);
@@ -29,7 +29,7 @@ TEST(Damping, CallsAnEntryFlappingAfterItsLimitAndQuietAfterAWindow) {
   EXPECT_FALSE(damping.flaps("gpu2", mtu(), now));
 }
 
-TEST(Damping, WaitsEverLongerForWhatCanNotBeHealed) {
+TEST(Damping, BacksOffExponentiallyWhileHealingFails) {
   Damping damping;
   Time now{};
   damping.came(kDevice, mtu(), now);
@@ -43,8 +43,8 @@ TEST(Damping, WaitsEverLongerForWhatCanNotBeHealed) {
   EXPECT_FALSE(damping.is_fought_over(kDevice, mtu(), now)) << "it never went";
 }
 
-// Room is made among what is known once it has doubled.
-TEST(Damping, ForgetsNothingThatCountsForTheSakeOfManyOthers) {
+// Old entries are dropped once the number of entries has doubled.
+TEST(Damping, KeepsActiveEntriesWhenManyOthersArrive) {
   Damping damping;
   Time now{};
   damping.came(kDevice, mtu(), now);
@@ -66,9 +66,9 @@ TEST(Damping, ForgetsNothingThatCountsForTheSakeOfManyOthers) {
   EXPECT_TRUE(of_flaps.flaps(kDevice, mtu(), now)) << "all within 10 s";
 }
 
-// Somebody writes a value back every `period`; it is healed as soon as that is allowed.
+// Another writer reverts the value every `period`. It is healed as soon as healing is allowed.
 struct Fight {
-  std::vector<Time::duration> waits;  // of each healing, since it came
+  std::vector<Time::duration> waits;  // of each healing, since the drift appeared
   int returns = 0;
   Time end{};
 };
@@ -93,7 +93,7 @@ Fight fight(Damping& damping, milliseconds period, milliseconds length) {
 
 class FightOfPeriod : public testing::TestWithParam<seconds> {};
 
-TEST_P(FightOfPeriod, IsHealedEverMoreRarely) {
+TEST_P(FightOfPeriod, IsHealedWithExponentialBackOff) {
   Damping damping;
   const seconds period = GetParam();
   const Fight fought = fight(damping, period, 15 * (period + seconds(300)));
@@ -107,7 +107,7 @@ TEST_P(FightOfPeriod, IsHealedEverMoreRarely) {
   EXPECT_TRUE(damping.is_fought_over(kDevice, mtu(), fought.end));
 }
 
-TEST_P(FightOfPeriod, IsForgottenOnceItStaysQuietForLongerThanItsTimes) {
+TEST_P(FightOfPeriod, IsForgottenAfterALongQuietPeriod) {
   Damping damping;
   const seconds period = GetParam();
   const Fight fought = fight(damping, period, 6 * (period + seconds(32)));
@@ -125,7 +125,7 @@ TEST_P(FightOfPeriod, IsForgottenOnceItStaysQuietForLongerThanItsTimes) {
 INSTANTIATE_TEST_SUITE_P(Damping, FightOfPeriod,
                          testing::Values(seconds(1), seconds(11), seconds(61), minutes(10)));
 
-TEST(Damping, ForgetsWhatADayOldAccidentNeededAtTheLatestAfterTwoDays) {
+TEST(Damping, ForgetsAReturnAfterTwoDays) {
   Damping damping;
   Time now{};
   for (int i = 0; i < 5; ++i) {
@@ -140,7 +140,7 @@ TEST(Damping, ForgetsWhatADayOldAccidentNeededAtTheLatestAfterTwoDays) {
   EXPECT_EQ(damping.may_heal_at(kDevice, mtu(), now), now);
 }
 
-// What comes and goes by itself meanwhile does not put its healing off for ever.
+// Drift that comes and goes on its own must not postpone the healing forever.
 TEST(Damping, WaitsFromTheFirstReturnAfterAHealing) {
   Damping damping;
   Time now{};

@@ -1,4 +1,4 @@
-// What is left of an earlier plan: how groups are numbered, and how long a reason gets.
+// What remains of an earlier plan: how groups are renumbered, and how long a reason gets.
 #include "reconciler/engine/earlier_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ Plan plan_of(std::uint32_t steps) {
   return plan;
 }
 
-// The ends of a link are verified when all of them are done: those that are left still are.
-TEST(EarlierPlan, AGroupOutlivesItsFirstStep) {
+// The ends of a link are verified once all of them are done. That still holds for those that remain.
+TEST(EarlierPlan, GroupIsRenumberedWhenItsFirstStepIsRemoved) {
   Plan plan = plan_of(4);
   for (const std::size_t end : {1U, 2U, 3U}) plan.steps[end].together = 2;
   const Plan left = without(plan, {{2, "refused"}});
@@ -36,7 +36,7 @@ TEST(EarlierPlan, AGroupOutlivesItsFirstStep) {
 }
 
 // Steps 2 and 3 are the ends of a cable, in both plans or in the earlier one alone.
-TEST(EarlierPlan, AnEndOfACableFallsWithTheOtherAndWhatComesAfterItFallsToo) {
+TEST(EarlierPlan, RefusingOneCableEndRefusesTheOtherAndLaterSteps) {
   for (const bool tied_now : {true, false})
     for (const std::uint32_t group : {1U, 2U}) {
       Plan earlier = plan_of(4);
@@ -44,7 +44,7 @@ TEST(EarlierPlan, AnEndOfACableFallsWithTheOtherAndWhatComesAfterItFallsToo) {
       earlier.steps[3].after = {3};
       Plan now = earlier;
       if (!tied_now) now.steps[1].together = now.steps[2].together = 0;
-      const ApprovedPart part = approved_part(earlier, now, {{2, "the ground of gpu2 has moved"}});
+      const ApprovedPart part = approved_part(earlier, now, {{2, "gpu2 has changed"}});
       EXPECT_EQ(part.refused.size(), 3U);
       EXPECT_TRUE(part.refused.contains(3)) << "the other end";
       EXPECT_TRUE(part.refused.contains(4)) << "it comes after that";
@@ -54,20 +54,20 @@ TEST(EarlierPlan, AnEndOfACableFallsWithTheOtherAndWhatComesAfterItFallsToo) {
     }
 }
 
-// Whoever writes a plan file chooses how long a chain is: 60,000 steps, a file of 10 MB, made 40 GB of
+// The author of a plan file chooses the length of a chain: 60,000 steps, a file of 10 MB, produced 40 GB of
 // reasons.
-TEST(EarlierPlan, AChainOfRefusedStepsHasTheFirstOnesReasonOnce) {
+TEST(EarlierPlan, RefusedChainRepeatsTheFirstReasonOnce) {
   constexpr std::uint32_t kSteps = 2000;
   Plan plan = plan_of(kSteps);
   for (Step& step : plan.steps)
     if (step.id > 1) step.after = {step.id - 1};
-  const ApprovedPart part = approved_part(plan, plan, {{1, "the ground of gpu1 has moved"}});
+  const ApprovedPart part = approved_part(plan, plan, {{1, "gpu1 has changed"}});
   ASSERT_EQ(part.refused.size(), kSteps);
-  EXPECT_EQ(part.refused.at(2), "comes after step 1: the ground of gpu1 has moved");
-  EXPECT_EQ(part.refused.at(kSteps), "comes after step 1999: the ground of gpu1 has moved");
+  EXPECT_EQ(part.refused.at(2), "comes after step 1: gpu1 has changed");
+  EXPECT_EQ(part.refused.at(kSteps), "comes after step 1999: gpu1 has changed");
 }
 
-TEST(EarlierPlan, AChainOnMovedGroundHasTheFirstOnesReasonOnce) {
+TEST(EarlierPlan, StaleChainRepeatsTheFirstReasonOnce) {
   Cluster cluster;
   for (const char* const name : {"gpu1", "gpu2"}) {
     cluster.add(name);
@@ -86,7 +86,7 @@ TEST(EarlierPlan, AChainOnMovedGroundHasTheFirstOnesReasonOnce) {
   EXPECT_EQ(moved.at(3), "comes after step 2: " + moved.at(1));
 }
 
-TEST(EarlierPlan, ADeviceIsListedOnce) {
+TEST(EarlierPlan, DeviceListedTwiceIsRefused) {
   Plan plan = plan_of(1);
   plan.devices.push_back({"gpu1", "sha256:0", "", {}});
   plan.digest = plan_digest(plan);
@@ -98,7 +98,7 @@ TEST(EarlierPlan, ADeviceIsListedOnce) {
   EXPECT_EQ(twice.error().text(), "the plan file is broken: device gpu1 is listed twice");
 }
 
-TEST(EarlierPlan, AnOriginHasOneNumberHoweverManyThereAre) {
+TEST(EarlierPlan, ManyOriginsSurviveJson) {
   constexpr std::uint32_t kOrigins = 50'000;
   Plan plan = plan_of(1);
   const PlannedChange change = plan.steps[0].changes[0];
@@ -116,7 +116,7 @@ TEST(EarlierPlan, AnOriginHasOneNumberHoweverManyThereAre) {
   EXPECT_EQ(back->steps, plan.steps);
 }
 
-TEST(EarlierPlan, WithoutAStepTheRestIsNumberedAnewAndKeepsItsOrder) {
+TEST(EarlierPlan, RemovingAStepRenumbersTheRestAndKeepsTheOrder) {
   Plan plan;
   for (const char* const device : {"gpu1", "gpu2", "gpu3"}) {
     Step& step = plan.steps.emplace_back();

@@ -1,5 +1,5 @@
-// The far end of a cable can't be read: what has an order across the cable waits, and everything else goes
-// on.
+// The far end of a cable can't be read: changes that have an order across the cable wait, and all others
+// proceed.
 #include <functional>
 
 #include "cluster.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t kOld = 4000;
 
-// gpu1 and gpu2 under leaf0, gpu3 and gpu4 under leaf1, both leaves at spine0; all in service with an MTU of
-// 4000 at both ends of each cable.
+// gpu1 and gpu2 under leaf0, gpu3 and gpu4 under leaf1, both leaf switches at spine0. All are in service with
+// an MTU of 4000 at both ends of each cable.
 struct Pod {
   Pod() {
     for (const char* const host : {"gpu1", "gpu2", "gpu3", "gpu4"}) cluster.add(host);
@@ -30,7 +30,7 @@ struct Pod {
       ends.push_back(end);
     }
   }
-  // Of host links, or of those between switches.
+  // Of the host links, or of the links between switches.
   void want_mtu(std::int64_t value, bool of_hosts) {
     for (std::size_t i = 0; i < ends.size(); i += 2)
       if ((ends[i].device.starts_with("gpu")) == of_hosts)
@@ -63,8 +63,8 @@ class NoMtu : public Permission {
   std::optional<std::string> why_not_confirm_deletion() const override { return std::nullopt; }
 };
 
-// The leaves' ports to hosts stay for their hosts, and what comes after them waits for what they wait for.
-TEST(FarEnds, TheFabricDoesNotShrinkWhileEachHostMaySendMore) {
+// The ports to hosts stay as they are because of their hosts, and later changes wait for the same reason.
+TEST(FarEnds, FabricMtuDoesNotShrinkWhileHostsMaySendMore) {
   Pod pod;
   NoMtu no;
   for (std::size_t host = 0; host < 4; ++host) pod.cluster.attached(host).permission = &no;
@@ -75,9 +75,9 @@ TEST(FarEnds, TheFabricDoesNotShrinkWhileEachHostMaySendMore) {
     EXPECT_EQ(pod.have(end.device, end.port), number(kOld)) << end.text() << "\n" << reasons(report);
 }
 
-// The world in the end, whatever the plan says: each cable has its two ends alike, and where both could be
-// changed they were.
-TEST(FarEnds, OfHalfAPodThatIsUnreachableNoCableIsChangedAtOneEndAlone) {
+// Checks the final state, not the plan: the two ends of each cable are equal, and where both could be changed
+// they were.
+TEST(FarEnds, WithHalfAPodUnreachableNoCableChangesAtOneEndOnly) {
   for (const std::int64_t wanted : {kOld / 2, 2 * kOld}) {
     Pod pod;
     pod.want_mtu(wanted, true);
@@ -104,7 +104,7 @@ TEST(FarEnds, OfHalfAPodThatIsUnreachableNoCableIsChangedAtOneEndAlone) {
   }
 }
 
-TEST(FarEnds, WhatHasNoOrderGoesOnAtThePortItself) {
+TEST(FarEnds, UnorderedChangesProceedAtThePort) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   pod.cluster.want("leaf0", "interface[swp2]/autoneg", yes());
@@ -117,7 +117,7 @@ TEST(FarEnds, WhatHasNoOrderGoesOnAtThePortItself) {
   EXPECT_EQ(pod.have("leaf0", "swp2"), number(kOld));
 }
 
-TEST(FarEnds, AnEntryAloneThatCannotBeReadHoldsTheOtherEndOfIt) {
+TEST(FarEnds, OneUnreadableEntryHoldsItsFarEndOnly) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   std::vector<DeviceState> states = pod.cluster.observe();
@@ -140,7 +140,7 @@ TEST(FarEnds, AnEntryAloneThatCannotBeReadHoldsTheOtherEndOfIt) {
   EXPECT_EQ(held, 1U);
 }
 
-TEST(FarEnds, AWordLiftsTheHoldAndNoOtherWordDoes) {
+TEST(FarEnds, OnlyFarEndApprovalLiftsTheHold) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   pod.lose({"gpu2"});
@@ -153,8 +153,8 @@ TEST(FarEnds, AWordLiftsTheHoldAndNoOtherWordDoes) {
   EXPECT_EQ(pod.have("leaf0", "swp2"), number(2 * kOld));
 }
 
-// A host that nobody could read may still send large frames through the fabric.
-TEST(FarEnds, SwitchesTakeNothingAwayBetweenThemWhileAHostMaySendIt) {
+// A host that could not be read may still send large frames through the fabric.
+TEST(FarEnds, SwitchMtuDoesNotShrinkWhileAnUnreadableHostMaySendMore) {
   Pod pod;
   pod.want_mtu(kOld / 2, false);
   pod.lose({"gpu4"});
@@ -176,9 +176,9 @@ TEST(FarEnds, SwitchesTakeNothingAwayBetweenThemWhileAHostMaySendIt) {
   EXPECT_EQ(announced.cluster.converge().verdict, ApplyVerdict::kept) << "it sends nothing";
 }
 
-// A spine that could not be read may still be at the old value: no host sends more through the leaf's port to
-// it, which is held itself.
-TEST(FarEnds, HostsDoNotSendMoreThanAHeldPortBetweenSwitchesTakes) {
+// A spine switch that could not be read may still have the old value, so the port of the leaf switch to it is
+// held, and no host sends more through that port.
+TEST(FarEnds, HostMtuDoesNotGrowBeyondAHeldSwitchPort) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   pod.want_mtu(2 * kOld, false);
@@ -189,10 +189,10 @@ TEST(FarEnds, HostsDoNotSendMoreThanAHeldPortBetweenSwitchesTakes) {
   EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
 }
 
-// What must not be changed in this run, and why: in each way that there is.
+// Every reason for which a device must not be changed in this run, with the message.
 struct LeftAlone {
   const char* name;
-  std::function<void(Pod&)> leave;  // gpu2
+  std::function<void(Pod&)> leave;  // applied to gpu2
   const char* why;
 };
 const std::vector<LeftAlone>& left_alone() {
@@ -221,8 +221,8 @@ const std::vector<LeftAlone>& left_alone() {
   return all;
 }
 
-// The MTU has an order across the cable, FEC has none; a lossless class is several entries.
-TEST(FarEnds, WhereTheOtherEndMayNotBeChangedNeitherIs) {
+// The MTU has an order across the cable, FEC has none. A lossless class consists of several entries.
+TEST(FarEnds, NeitherEndChangesWhenOneMayNot) {
   for (const LeftAlone& one : left_alone())
     for (const std::int64_t wanted : {kOld / 2, 2 * kOld}) {
       SCOPED_TRACE(one.name);
@@ -254,7 +254,7 @@ TEST(FarEnds, WhereTheOtherEndMayNotBeChangedNeitherIs) {
     }
 }
 
-TEST(FarEnds, AnEndThatIsAsWantedHoldsNothingNorDoesAnotherMatter) {
+TEST(FarEnds, MatchingFarEndOrUnrelatedDriftHoldsNothing) {
   for (const LeftAlone& one : left_alone()) {
     SCOPED_TRACE(one.name);
     Pod pod;
@@ -269,7 +269,7 @@ TEST(FarEnds, AnEndThatIsAsWantedHoldsNothingNorDoesAnotherMatter) {
   }
 }
 
-TEST(FarEnds, ALosslessClassIsHeldWhole) {
+TEST(FarEnds, LosslessClassIsHeldAsAWhole) {
   Pod pod;
   for (const auto& [device, port] : {std::pair{"gpu2", "rail0"}, {"leaf0", "swp2"}}) {
     const std::string at = "interface[" + std::string(port) + "]/";
@@ -287,7 +287,7 @@ TEST(FarEnds, ALosslessClassIsHeldWhole) {
   EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-TEST(FarEnds, AHostSendsNothingThatItsOwnPortDoesNotTakeAsLossless) {
+TEST(FarEnds, HostDoesNotMarkTrafficBeforeItsPortIsLossless) {
   Pod pod;
   for (const auto& [device, port] :
        {std::pair{"gpu1", "rail0"}, {"gpu3", "rail0"}, {"leaf0", "swp1"}, {"leaf1", "swp3"}}) {
@@ -317,7 +317,7 @@ TEST(FarEnds, AHostSendsNothingThatItsOwnPortDoesNotTakeAsLossless) {
   EXPECT_TRUE(has("gpu1", "interface[rail0]/roce-tos"));
 }
 
-TEST(FarEnds, AWordChangesOneEndAloneAndHealsTheOtherNever) {
+TEST(FarEnds, FarEndApprovalChangesOnlyTheWritableEnd) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   pod.cluster.intents["gpu2"]->apply_allowed = false;
@@ -327,8 +327,8 @@ TEST(FarEnds, AWordChangesOneEndAloneAndHealsTheOtherNever) {
   EXPECT_EQ(pod.have("gpu2", "rail0"), number(kOld));
 }
 
-// gpu4 is to send less, and may not be told so; nor may gpu3, whose leaf's port is left alone.
-TEST(FarEnds, SwitchesTakeNothingAwayWhileAHostThatIsLeftAloneMaySendIt) {
+// gpu4 should send less but may not be changed, or gpu3 and gpu4 may not because leaf1 is excluded.
+TEST(FarEnds, SwitchMtuDoesNotShrinkWhileAnExcludedHostMaySendMore) {
   for (const bool the_host : {true, false}) {
     Pod pod;
     pod.want_mtu(kOld / 2, true);
@@ -343,8 +343,8 @@ TEST(FarEnds, SwitchesTakeNothingAwayWhileAHostThatIsLeftAloneMaySendIt) {
   }
 }
 
-// A watch heals the devices that drift, and reads no others: their neighbours are not unreadable.
-TEST(FarEnds, WhatNobodyAskedIsNotUnread) {
+// A watch heals the devices that drift and reads no others. Their neighbours do not count as unreadable.
+TEST(FarEnds, DeviceThatWasNotObservedIsNotUnreadable) {
   Pod pod;
   pod.want_mtu(2 * kOld, true);
   ObserveOptions options;

@@ -14,7 +14,7 @@ Cluster host() {
   return cluster;
 }
 
-// Passes every call on.
+// Forwards every call.
 class Passing : public Driver {
  public:
   explicit Passing(std::unique_ptr<Driver> driver) : driver_(std::move(driver)) {}
@@ -33,7 +33,7 @@ class Passing : public Driver {
   const std::unique_ptr<Driver> driver_;
 };
 
-// Traits are counted, and refused the first few times.
+// Counts the calls of traits() and refuses the first `refusals` of them.
 class Counted final : public Passing {
  public:
   Counted(std::unique_ptr<Driver> driver, int refusals) : Passing(std::move(driver)), refusals_(refusals) {}
@@ -47,7 +47,7 @@ class Counted final : public Passing {
   const int refusals_;
 };
 
-// What each observation was told to look for.
+// Records the scope of each observation.
 class Listening final : public Passing {
  public:
   using Passing::Passing;
@@ -65,7 +65,7 @@ Counted& count_traits(Cluster& cluster, int refusals = 0) {
   return out;
 }
 
-// A second driver of gpu1, which carries these rows.
+// A second driver of gpu1, which supports these rows.
 struct Second {
   Second(Cluster& cluster, std::vector<RowId> rows) {
     auto simulated = std::make_unique<SimulatedDevice>("gpu1", 7);
@@ -79,7 +79,7 @@ struct Second {
   Attached attached;
 };
 
-TEST(Fleet, AsksADriverForItsTraitsOnceAndNotWhenItIsMade) {
+TEST(Fleet, ReadsDriverTraitsOnceAtTheFirstObservation) {
   Cluster cluster = host();
   const Counted& driver = count_traits(cluster);
   cluster.fleet();
@@ -89,10 +89,10 @@ TEST(Fleet, AsksADriverForItsTraitsOnceAndNotWhenItIsMade) {
   EXPECT_EQ(driver.asked, 1);
 }
 
-TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsObservedAgain) {
+TEST(Fleet, DeviceWithUnknownTraitsIsUnreadAndObservedAgain) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
-  const Counted& driver = count_traits(cluster, 2);  // as often as one observation asks
+  const Counted& driver = count_traits(cluster, 2);  // as many times as one observation tries
   const DeviceState unknown = cluster.observe()[0];
   EXPECT_EQ(driver.asked, 2);
   EXPECT_FALSE(unknown.reachable);
@@ -107,7 +107,7 @@ TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsObservedAgain) {
   EXPECT_EQ(known.not_applied.size(), 2U);
 }
 
-TEST(Fleet, OfADeviceWithOneUnknownDriverTheRowsOfTheOtherAreCompared) {
+TEST(Fleet, ComparesTheRowsOfTheDriversThatAreKnown) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
   const Second second(cluster, {row("rule[*]")});
@@ -121,7 +121,7 @@ TEST(Fleet, OfADeviceWithOneUnknownDriverTheRowsOfTheOtherAreCompared) {
   EXPECT_TRUE(state.not_applied.empty());
 }
 
-TEST(Fleet, TwoDriversThatClaimOneRowAreAnErrorOfTheDevice) {
+TEST(Fleet, TwoDriversForOneRowAreAnErrorOfTheDevice) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("rule[*]")};
   cluster.devices["gpu1"]->driver_name = "linux";
@@ -136,8 +136,8 @@ TEST(Fleet, TwoDriversThatClaimOneRowAreAnErrorOfTheDevice) {
   EXPECT_EQ(state.difference.unobserved[0].path, entry("interface[rail0]/admin"));
 }
 
-// As in a process that carries out a plan of another's.
-TEST(Fleet, AStepWhoseDriverIsNotKnownYetAsksForIt) {
+// As in a process that applies a plan made by another process.
+TEST(Fleet, StepReadsTheTraitsOfAnUnknownDriver) {
   Cluster planned = host();
   const Plan plan = planned.plan();
   Cluster cluster = host();
@@ -147,7 +147,7 @@ TEST(Fleet, AStepWhoseDriverIsNotKnownYetAsksForIt) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")), number(9000));
 }
 
-TEST(Fleet, AStepOfADriverThatIsNotThereFails) {
+TEST(Fleet, StepOfAMissingDriverFails) {
   Cluster planned = host();
   planned.devices["gpu1"]->driver_name = "sonic";
   const Plan plan = planned.plan();
@@ -158,7 +158,7 @@ TEST(Fleet, AStepOfADriverThatIsNotThereFails) {
   EXPECT_EQ(report.steps[0].why, "no driver 'sonic' is attached to gpu1");
 }
 
-TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
+TEST(Fleet, UnsupportedEntryIsNotAppliedAndIsNoDrift) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("interface[*]/pfc")};
   cluster.devices["gpu1"]->incapable = {{row("interface[*]/pfc"), {"rail0"}, "veth has no DCB"}};
@@ -174,7 +174,7 @@ TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
   EXPECT_FALSE(found->by_hand);
 }
 
-TEST(Fleet, ADriverIsToldWhatTheIntentNamesNow) {
+TEST(Fleet, ObservationScopeNamesTheObjectsOfTheIntent) {
   Cluster cluster = host();
   auto listening = std::make_unique<Listening>(std::move(cluster.attached(0).driver));
   const Listening& driver = *listening;
@@ -195,7 +195,7 @@ TEST(Fleet, ADriverIsToldWhatTheIntentNamesNow) {
       << "a step looks for what it writes";
 }
 
-TEST(Fleet, WhatNeedsAPortThatIsNotThereIsAPersonsWorkWithThePort) {
+TEST(Fleet, EntriesOfAMissingPortRequireManualAction) {
   Cluster cluster = host();
   cluster.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.64.0.0 dev rail7"}));
   cluster.want("gpu1", "sysctl[net.ipv4.conf.rail7.rp_filter]", Value::text("2"));
@@ -212,7 +212,7 @@ TEST(Fleet, WhatNeedsAPortThatIsNotThereIsAPersonsWorkWithThePort) {
   EXPECT_EQ(state.difference.changes.size(), 4U);
 }
 
-TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
+TEST(Fleet, ManualActionIsDriftWithoutAStep) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->incapable = {
       {row("interface[*]/mtu"), {"rail7"}, "no interface is called rail7", true},
@@ -235,8 +235,9 @@ TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
   EXPECT_TRUE(found->by_hand);
 }
 
-// Findings, and what is allowed, are shown: neither is a difference, and an exception that has ended is none.
-TEST(Fleet, FindingsAndWhatIsAllowedAreToldAndNoDrift) {
+// Findings and allowed exceptions are reported, and neither is a difference. An exception that has ended
+// allows nothing.
+TEST(Fleet, FindingsAndExceptionsAreReportedAndAreNoDrift) {
   Cluster cluster = host();
   ASSERT_EQ(cluster.converge().exit_code(), 0);
   const Path filters = entry("diverted[10.64.0.0/16]/filters");
@@ -271,8 +272,8 @@ TEST(Fleet, FindingsAndWhatIsAllowedAreToldAndNoDrift) {
   EXPECT_NE(later.items.back().reason.find("has ended"), std::string::npos) << later.items.back().reason;
 }
 
-// All that differs may be what could not be read.
-TEST(Fleet, WhatWasNotReadWholeIsNotInSync) {
+// The only difference may be an entry that could not be read.
+TEST(Fleet, IncompleteReadIsNotInSync) {
   Cluster cluster = host();
   ASSERT_EQ(cluster.converge().exit_code(), 0);
   std::vector<DeviceState> states = cluster.observe();
@@ -287,7 +288,7 @@ TEST(Fleet, WhatWasNotReadWholeIsNotInSync) {
   EXPECT_EQ(in_sync(), 0U);
 }
 
-TEST(DriftReports, CallNothingUnmanagedThatAClaimTakesAway) {
+TEST(DriftReports, DoNotListClaimedEntriesAsUnmanaged) {
   Cluster cluster;
   SimulatedDevice& leaf0 = cluster.add("leaf0", "leaf");
   cluster.claim("leaf0", row("bgp/neighbor[*]"));

@@ -1,5 +1,5 @@
-// RolloutPolicy.gate: end. The waves follow each other unmeasured, and all that they wrote is judged once:
-// what the devices have in the end tells, and what was asked of the benchmarks, and when.
+// RolloutPolicy.gate: end. The waves run without measurements, and everything that they wrote is judged once.
+// The tests check the final state of the devices, and what was asked of the benchmarks and when.
 #include <nlohmann/json.hpp>
 
 #include "gate_lab.hpp"
@@ -9,11 +9,12 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kOffload = "interface[rail0]/offload[tso]";  // disturbs nothing: hides no path
+// disturbs no traffic, so it excludes no path
+constexpr const char* kOffload = "interface[rail0]/offload[tso]";
 
 class GateAtEnd : public Gate {
  protected:
-  // As a canary has it that is broken by what it got.
+  // The gate fails while the broken host has the new value.
   GateAtEnd() {
     measurer.answer = [this] { return broken.contains_new(cluster) ? GateVerdict::fail : GateVerdict::pass; };
   }
@@ -29,7 +30,7 @@ class GateAtEnd : public Gate {
     for (const char* const host : {"gpu1", "gpu2", "gpu3"}) count += offload(host) == yes() ? 1 : 0;
     return count;
   }
-  // As soon as a wave is begun.
+  // Stopped as soon as wave `wave` starts.
   ApplyReport stopped_at_wave(std::uint32_t wave) {
     std::stop_source stop;
     Progress progress;
@@ -39,14 +40,14 @@ class GateAtEnd : public Gate {
     return cluster.apply_plan(cluster.plan(), progress, stop.get_token());
   }
   struct Broken {
-    std::string host;  // that carries nothing once it has the new value
+    std::string host;  // forwards no traffic once it has the new value
     bool contains_new(Cluster& in) const {
       return !host.empty() && in.devices[host]->truth().value(entry(kOffload)) == yes();
     }
   } broken;
 };
 
-// By whom and when it was asked, and how many hosts had the new value by then.
+// Records when it was asked, and how many hosts had the new value by then.
 class Counting final : public Measurer {
  public:
   explicit Counting(std::function<std::size_t()> hosts) : hosts_(std::move(hosts)) {}
@@ -60,7 +61,7 @@ class Counting final : public Measurer {
   std::function<std::size_t()> hosts_;
 };
 
-TEST_F(GateAtEnd, MeasuresOnceBeforeTheFirstWriteAndOnceAfterTheLast) {
+TEST_F(GateAtEnd, MeasuresBeforeTheFirstAndAfterTheLastWrite) {
   using Asked = std::vector<std::pair<GateQuestion::When, std::size_t>>;
   for (const bool at_end : {true, false}) {
     want_in_two_waves(at_end);
@@ -77,7 +78,7 @@ TEST_F(GateAtEnd, MeasuresOnceBeforeTheFirstWriteAndOnceAfterTheLast) {
   }
 }
 
-TEST_F(GateAtEnd, AsksForAllThatWasWrittenAndLeavesNothingOut) {
+TEST_F(GateAtEnd, MeasuresEverythingThatWasWritten) {
   want_in_two_waves(true);
   ASSERT_EQ(cluster.plan().waves(), 2U);
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
@@ -86,7 +87,7 @@ TEST_F(GateAtEnd, AsksForAllThatWasWrittenAndLeavesNothingOut) {
   EXPECT_TRUE(measurer.left_out[0].empty());
 }
 
-TEST_F(GateAtEnd, ABadCanaryIsUndoneWithAllThatFollowed) {
+TEST_F(GateAtEnd, BadCanaryIsRolledBackWithLaterWaves) {
   want_in_two_waves(true);
   broken.host = "gpu1";
   const ApplyReport report = cluster.converge();
@@ -98,7 +99,7 @@ TEST_F(GateAtEnd, ABadCanaryIsUndoneWithAllThatFollowed) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(GateAtEnd, IsWhatAPolicyHasToSayElseACanaryStandsAlone) {
+TEST_F(GateAtEnd, WithoutItABadCanaryStopsLaterWaves) {
   want_in_two_waves(false);
   broken.host = "gpu1";
   const std::uint64_t written = cluster.devices["gpu2"]->writes();
@@ -109,7 +110,7 @@ TEST_F(GateAtEnd, IsWhatAPolicyHasToSayElseACanaryStandsAlone) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(GateAtEnd, AWaveThatFailsStopsTheRunAndWhatWasWrittenIsJudged) {
+TEST_F(GateAtEnd, FailedWaveStopsTheRunAndWrittenStepsAreJudged) {
   for (const bool bad : {false, true}) {
     want_in_two_waves(true);
     cluster.policy->waves = {{false, 2}, {true, 1.0}};
@@ -128,7 +129,7 @@ TEST_F(GateAtEnd, AWaveThatFailsStopsTheRunAndWhatWasWrittenIsJudged) {
   }
 }
 
-TEST_F(GateAtEnd, AStopBetweenTheWavesOwesWhatWasWrittenAndTheNextRunJudgesIt) {
+TEST_F(GateAtEnd, StopBetweenWavesLeavesTheVerdictToTheNextRun) {
   want_in_two_waves(true);
   broken.host = "gpu1";
   const ApplyReport stopped = stopped_at_wave(2);
@@ -137,7 +138,7 @@ TEST_F(GateAtEnd, AStopBetweenTheWavesOwesWhatWasWrittenAndTheNextRunJudgesIt) {
   EXPECT_TRUE(measurer.asked.empty());
   EXPECT_EQ(hosts_with_it(), 1U);
   ASSERT_EQ(cluster.ledger.owed().size(), 1U);
-  const ApplyReport next = next_run();  // which goes on where the first one was stopped
+  const ApplyReport next = next_run();  // continues where the first run was stopped
   EXPECT_EQ(next.verdict, ApplyVerdict::undone);
   ASSERT_EQ(next.undone.size(), 2U);
   EXPECT_EQ(next.undone[1].change, stopped.change_id);
@@ -146,7 +147,7 @@ TEST_F(GateAtEnd, AStopBetweenTheWavesOwesWhatWasWrittenAndTheNextRunJudgesIt) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(GateAtEnd, WhatCannotBeToldIsKeptOwedAndNeverZero) {
+TEST_F(GateAtEnd, UnknownVerdictIsKeptPendingAndNotExitCodeZero) {
   want_in_two_waves(true);
   measurer.answer = [] { return GateVerdict::unknown; };
   const ApplyReport report = cluster.converge();
@@ -156,19 +157,19 @@ TEST_F(GateAtEnd, WhatCannotBeToldIsKeptOwedAndNeverZero) {
   EXPECT_EQ(cluster.ledger.owed().size(), 1U);
 }
 
-// A step that nobody lets begin in the last wave does not take the gate with it.
-TEST_F(GateAtEnd, IsPassedAlsoWhereTheLastWaveIsHeld) {
+// A held step in the last wave does not remove the gate.
+TEST_F(GateAtEnd, RunsEvenWhenTheLastWaveIsHeld) {
   want_in_two_waves(true);
   broken.host = "gpu1";
   Plan plan = cluster.plan();
   for (Step& step : plan.steps)
-    if (step.wave == 2) step.holds.push_back({Hold::Kind::approval, "a person's word"});
+    if (step.wave == 2) step.holds.push_back({Hold::Kind::approval, "approval"});
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::undone);
   EXPECT_EQ(truth(), before);
 }
 
-// gpu1, gpu2 and gpu3 in a wave each; of the second one, a policy wants a gate.
-TEST_F(GateAtEnd, OneDeviceThatWantsAGateAfterItsWaveHasIt) {
+// gpu1, gpu2 and gpu3 are in one wave each. One policy wants a gate after the second wave.
+TEST_F(GateAtEnd, OneDeviceWithAGatePerWaveGetsIt) {
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {false, 2}, {true, 1.0}};
   cluster.policy->gate_at_end = true;
@@ -187,7 +188,7 @@ TEST_F(GateAtEnd, OneDeviceThatWantsAGateAfterItsWaveHasIt) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(GateAtEnd, APlanSaysWhichWavesAreNotMeasuredAndSoDoesItsDocument) {
+TEST_F(GateAtEnd, PlanAndItsJsonListUngatedWaves) {
   want_in_two_waves(true);
   const Plan plan = cluster.plan();
   EXPECT_EQ(plan.ungated, (std::vector<std::uint32_t>{1}));
@@ -208,9 +209,8 @@ TEST_F(GateAtEnd, APlanSaysWhichWavesAreNotMeasuredAndSoDoesItsDocument) {
   EXPECT_FALSE(to_json(cluster.plan()).contains("ungatedWaves"));
 }
 
-// Who approved a canary that is measured has not approved one that is not; the other way round he loses
-// nothing.
-TEST_F(GateAtEnd, IsNotWhatAnEarlierPlanWithAGateApproves) {
+// Approval of a measured canary does not approve an unmeasured one. The opposite direction is safe.
+TEST_F(GateAtEnd, IsNotApprovedByAnEarlierPlanWithAGate) {
   want_in_two_waves(false);
   const Plan gated = cluster.plan();
   cluster.policy->gate_at_end = true;
@@ -224,7 +224,7 @@ TEST_F(GateAtEnd, IsNotWhatAnEarlierPlanWithAGateApproves) {
   EXPECT_EQ(approved_part(at_end, at_end, {}).plan.ungated, at_end.ungated);
 }
 
-TEST_F(GateAtEnd, NeedsNoTimeInAWindowForGatesThatAreNotThere) {
+TEST_F(GateAtEnd, WorstCaseExcludesTheSkippedGates) {
   want_in_two_waves(true);
   cluster.options.policy_for = cluster.policies();
   const auto needed = [this] { return worst_case(cluster.plan(), cluster.fleet(), cluster.options, true); };

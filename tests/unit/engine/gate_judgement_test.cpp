@@ -1,4 +1,4 @@
-// The gate's decision table: each row, each boundary, on figures of our own making.
+// The gate's decision table: each row and each boundary, on constructed figures.
 #include <gtest/gtest.h>
 
 #include "reconciler/engine/gate.hpp"
@@ -26,7 +26,7 @@ int exit_code(GateFigure before, GateFigure after) {
   return judge_gate(&was, of(std::move(after))).exit_code();
 }
 
-TEST(GateJudgement, WhatHoldsAfterwardsHoldsWhateverItWas) {
+TEST(GateJudgement, PassesWhenTheSloHoldsAfterwards) {
   for (const SloState before : {holds, broken, unknown, none}) {
     EXPECT_EQ(finding(figure(before), figure(holds, 0.9)), Attribution::holds);
     EXPECT_EQ(exit_code(figure(before, 1.0), figure(holds, 0.1)), 0) << "the SLO decides, and not the fall";
@@ -36,7 +36,7 @@ TEST(GateJudgement, WhatHoldsAfterwardsHoldsWhateverItWas) {
   EXPECT_EQ(judge_gate(&before, of(figure(holds, 0.96))).all.at(0).why, "");
 }
 
-TEST(GateJudgement, WhatHoldsAndGotWorseIsTold) {
+TEST(GateJudgement, ReportsAFallWithinTheSlo) {
   const GateMeasurement before = of(figure(holds, 1.0));
   const GateMeasurement after = of(figure(holds, 0.6));
   const GateResult result = gate_result(after, judge_gate(&before, after));
@@ -46,14 +46,14 @@ TEST(GateJudgement, WhatHoldsAndGotWorseIsTold) {
       << result.why;
 }
 
-TEST(GateJudgement, WhatHeldAndIsBrokenIsTheChanges) {
+TEST(GateJudgement, HeldThenBrokenIsCausedByTheChange) {
   EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.5)), Attribution::caused);
   EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.99)), Attribution::caused)
       << "however little it fell";
   EXPECT_EQ(exit_code(figure(holds, 1.0), figure(broken, 0.5)), 2);
 }
 
-TEST(GateJudgement, WhatWasBrokenIsTheChangesOnlyWhereItGotWorse) {
+TEST(GateJudgement, BrokenBeforeIsCausedOnlyWhenWorse) {
   for (const SloState before : {broken, unknown}) {
     EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.4)), Attribution::caused);
     EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.5)), Attribution::not_caused);
@@ -68,7 +68,7 @@ TEST(GateJudgement, WhatWasBrokenIsTheChangesOnlyWhereItGotWorse) {
   EXPECT_EQ(finding(figure(broken), figure(broken, 0.5)), Attribution::not_caused);
 }
 
-TEST(GateJudgement, NoiseWidensWhatIsNotWorse) {
+TEST(GateJudgement, NoiseWidensTheTolerance) {
   for (const bool earlier : {true, false}) {
     GateFigure before = figure(broken, 0.5);
     GateFigure after = figure(broken, 0.41);
@@ -86,8 +86,8 @@ TEST(GateJudgement, BrokenWithoutAnEarlierFigureIsNotAttributed) {
   EXPECT_EQ(exit_code(figure(unknown), figure(broken, 0.5)), 2);
 }
 
-// Receive buffers of 4 KiB: 5.6 % of nominal, by want of CPU.
-TEST(GateJudgement, WorseByTheProbesOwnCpuIsTheChanges) {
+// Receive buffers of 4 KiB reached 5.6 % of nominal, for lack of CPU.
+TEST(GateJudgement, FallWithHigherCpuCostPerByteIsCaused) {
   for (const SloState state : {holds, unknown}) {
     GateFigure before = figure(state, 1.0);
     GateFigure after = figure(unknown, 0.056);
@@ -107,8 +107,9 @@ TEST(GateJudgement, WorseByTheProbesOwnCpuIsTheChanges) {
   EXPECT_EQ(finding(before, after), Attribution::not_validated) << "it was broken before";
 }
 
-// A shared cache makes a byte dearer; what fell more than that explains had its CPU taken.
-TEST(GateJudgement, WhatOthersTakeIsNotTheChangesThoughAByteIsDearer) {
+// A shared cache raises the CPU cost per byte. A fall beyond what that explains means that others took the
+// CPU.
+TEST(GateJudgement, FallBeyondTheCpuCostPerByteIsNotValidated) {
   GateFigure before = figure(holds, 1.0);
   GateFigure after = figure(unknown, 0.8);
   before.cpu = 1.0;
@@ -122,7 +123,7 @@ TEST(GateJudgement, WhatOthersTakeIsNotTheChangesThoughAByteIsDearer) {
   EXPECT_EQ(finding(before, after), Attribution::caused) << "by nobody else's load";
 }
 
-TEST(GateJudgement, WithoutCpuOrTrafficAByteHasNoPrice) {
+TEST(GateJudgement, CpuCostNeedsCpuTimeAndTraffic) {
   GateFigure before = figure(holds, 1.0);
   GateFigure after = figure(unknown, 0.5);
   before.cpu = 0.0;
@@ -133,7 +134,7 @@ TEST(GateJudgement, WithoutCpuOrTrafficAByteHasNoPrice) {
   EXPECT_EQ(finding(before, after), Attribution::not_validated);
 }
 
-TEST(GateJudgement, UnknownIsNotWorseOrNotValidatedAndNeverZero) {
+TEST(GateJudgement, UnknownIsNeverExitCodeZero) {
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.5)), Attribution::not_worse);
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.47)), Attribution::not_validated);
   EXPECT_EQ(finding(figure(unknown), figure(unknown)), Attribution::not_validated);
@@ -145,7 +146,7 @@ TEST(GateJudgement, UnknownIsNotWorseOrNotValidatedAndNeverZero) {
       EXPECT_EQ(exit_code(figure(before, 0.5), figure(unknown, value)), 3);
 }
 
-TEST(GateJudgement, ANewPairIsJudgedByItself) {
+TEST(GateJudgement, NewPairIsJudgedWithoutABaseline) {
   EXPECT_EQ(finding(figure(none), figure(broken, 0.5)), Attribution::new_broken);
   EXPECT_EQ(finding(figure(none), figure(unknown)), Attribution::new_unknown);
   EXPECT_EQ(exit_code(figure(none), figure(holds, 1.0)), 0);
@@ -170,13 +171,13 @@ TEST(GateJudgement, TooFewPairsAreNotValidated) {
             "no pair that was measured crosses leaf0:up1 (and 1 more)");
 }
 
-TEST(GateJudgement, WhatWasLeftOutIsToldWhateverTheVerdict) {
+TEST(GateJudgement, ReportsExcludedHostsWithEveryVerdict) {
   GateMeasurement after = of(figure(holds, 1.0));
   after.sentence = "all SLOs hold over 1 measurements";
   after.left_out = "3 hosts run jobs and were not measured";
   EXPECT_EQ(gate_result(after, judge_gate(nullptr, after)).why,
             "all SLOs hold over 1 measurements; 3 hosts run jobs and were not measured");
-  // Nothing that is affected could be measured: that is no gate that was not run.
+  // No affected pair could be measured. That is not the same as a gate that was not run.
   after.figures.clear();
   after.uncovered = {"gpu1:rail0 -> leaf0:swp1 (gpu1 runs jobs: Slurm job 42)"};
   const GateResult none = gate_result(after, judge_gate(nullptr, after));
@@ -188,7 +189,7 @@ TEST(GateJudgement, WhatWasLeftOutIsToldWhateverTheVerdict) {
       "job 42); 3 hosts run jobs and were not measured");
 }
 
-TEST(GateJudgement, TheWorstDecides) {
+TEST(GateJudgement, WorstFigureDecides) {
   GateMeasurement before;
   GateMeasurement after;
   for (const char* const name : {"a", "b", "c"}) {
@@ -210,7 +211,7 @@ std::vector<ConfirmingRound> rounds(std::vector<GateMeasurement> all) {
   return out;
 }
 
-TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
+TEST(GateConfirmation, RequiresTheFailureInEveryRound) {
   const GateMeasurement before = of(figure(holds, 1.0));
   const GateMeasurement bad = of(figure(broken, 0.5));
   const GateMeasurement good = of(figure(holds, 1.0));
@@ -221,7 +222,7 @@ TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
             Attribution::not_validated);
 }
 
-TEST(GateConfirmation, WhatHeldInALaterRoundIsNamed) {
+TEST(GateConfirmation, ReportsFiguresThatHeldInALaterRound) {
   const GateMeasurement bad = of(figure(broken, 0.5));
   const GateMeasurement good = of(figure(holds, 1.0));
   EXPECT_EQ(confirmed(nullptr, bad, rounds({good})).sentence,
@@ -229,7 +230,7 @@ TEST(GateConfirmation, WhatHeldInALaterRoundIsNamed) {
   EXPECT_EQ(confirmed(nullptr, good, rounds({good})).sentence, "all SLOs hold over 1 figures");
 }
 
-TEST(GateConfirmation, AByteIsDearerInEachRoundOrNot) {
+TEST(GateConfirmation, RequiresTheCpuCostInEveryRound) {
   const auto at = [](double value, double cpu) {
     GateFigure one = figure(value < 1 ? unknown : holds, value);
     one.cpu = cpu;
@@ -242,8 +243,8 @@ TEST(GateConfirmation, AByteIsDearerInEachRoundOrNot) {
             Attribution::not_validated);
 }
 
-// Its host began a job meanwhile, and is left out.
-TEST(GateConfirmation, WhatARoundAskedForAndCouldNotMeasureIsNotConfirmed) {
+// Its host started a job meanwhile and is excluded.
+TEST(GateConfirmation, FigureMissingFromARoundIsNotConfirmed) {
   const GateMeasurement before = of(figure(holds, 1.0));
   const GateMeasurement bad = of(figure(broken, 0.5));
   const auto worst = [&](std::vector<ConfirmingRound> all) {
@@ -254,8 +255,8 @@ TEST(GateConfirmation, WhatARoundAskedForAndCouldNotMeasureIsNotConfirmed) {
   EXPECT_EQ(worst({{bad, {"pair"}}, {{}, {"another"}}}), Attribution::caused) << "nobody asked for it";
 }
 
-// A round of some pairs selects as many where there are rings alone, and never looks at coverage.
-TEST(GateConfirmation, OnlyARoundThatMeasuredAllTellsWhatIsCovered) {
+// A round over some pairs selects the same number where there are only rings, and does not compute coverage.
+TEST(GateConfirmation, CoverageComesOnlyFromACompleteRound) {
   const GateMeasurement before = of(figure(holds, 1.0));
   GateMeasurement after = of(figure(holds, 1.0));
   after.selected = 2;
@@ -275,7 +276,7 @@ GateMeasurement with_controls(GateMeasurement one, const std::vector<double>& co
   return one;
 }
 
-TEST(GateConfirmation, WhereTheControlsFellAsWellItIsUnknown) {
+TEST(GateConfirmation, IsUnknownWhenTheControlsFellToo) {
   const GateMeasurement before = with_controls(of(figure(holds, 1.0)), {1, 1, 1, 1});
   const GateMeasurement bad = of(figure(broken, 0.5));
   EXPECT_EQ(
@@ -287,8 +288,9 @@ TEST(GateConfirmation, WhereTheControlsFellAsWellItIsUnknown) {
       Attribution::not_validated);
 }
 
-// Of an earlier change that nobody judged yet: what is broken may be its doing, as it was there before.
-TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsNotClearedByWhatWasBeforeThisOne) {
+// Of an earlier change that is not judged yet: a broken pair may be its doing, as that change was in place
+// before.
+TEST(GateJudgement, BaselineOfThisChangeDoesNotClearAPendingEarlierOne) {
   const GateMeasurement was = of(figure(broken, 0.5));
   const std::string subject = was.figures.at(0).subject;
   EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5))).worst(), Attribution::not_caused);
@@ -298,7 +300,7 @@ TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsNotClearedByWhatWasBeforeThisOne)
   EXPECT_EQ(judge_gate(&was, of(figure(unknown)), {{subject, {}}}).worst(), Attribution::not_validated);
 }
 
-TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsComparedWithWhatWasBeforeThatOne) {
+TEST(GateJudgement, PendingEarlierChangeIsComparedWithItsOwnBaseline) {
   const GateMeasurement was = of(figure(holds, 1.0));
   const std::string subject = was.figures.at(0).subject;
   const auto found = [&](GateFigure earlier, GateFigure after) {
@@ -316,8 +318,8 @@ TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsComparedWithWhatWasBeforeThatOne)
   EXPECT_EQ(found(figure(unknown), figure(unknown)), Attribution::not_validated);
 }
 
-// A figure of RDMA is none of TCP's, nor does one that held 15 % of nominal hold 90 %.
-TEST(GateJudgement, FiguresOfOtherTermsAreNotCompared) {
+// A figure of RDMA can't be compared with one of TCP, nor a bound of 15 % of nominal with one of 90 %.
+TEST(GateJudgement, FiguresWithDifferentTermsAreNotCompared) {
   GateFigure rdma = figure(holds, 1.0);
   rdma.terms = "rdma, >= 90% of nominal";
   GateFigure tcp = figure(broken, 0.5);
@@ -333,7 +335,7 @@ Guilt guilt(GateFigure before, GateFigure after, GateFigure again) {
   return guilt_of(judge_gate(&was, of(std::move(after))).broken(), &was, of(std::move(again)));
 }
 
-TEST(GateGuilt, FollowsFromWhatIsMeasuredWithoutTheChange) {
+TEST(GateGuilt, FollowsFromTheMeasurementAfterTheRollback) {
   EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(holds, 1.0)), Guilt::guilty);
   EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(broken, 0.5)), Guilt::open);
   EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(unknown)), Guilt::not_proven);

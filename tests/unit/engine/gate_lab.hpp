@@ -1,4 +1,4 @@
-// Hosts on one leaf, and a gate that answers as a test tells it.
+// Hosts on one leaf switch, and a gate whose answers the test sets.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace lockstep {
 
 inline constexpr const char* kMtu = "interface[rail0]/mtu";
 
-// Answers as told, and keeps what it was asked.
+// Returns the answers that the test sets, and records the questions.
 class ToldMeasurer final : public ToldGate {
  public:
   std::function<GateVerdict()> answer = [] { return GateVerdict::pass; };
@@ -25,7 +25,7 @@ class ToldMeasurer final : public ToldGate {
   }
 };
 
-// Hosts on one leaf; each port carries traffic, and a new MTU is wanted on them.
+// Hosts on one leaf switch. Each port carries traffic and should get a new MTU.
 class Gate : public ::testing::Test {
  protected:
   Gate() {
@@ -48,17 +48,17 @@ class Gate : public ::testing::Test {
     return all;
   }
   Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
-  // So many devices first, then all others.
+  // The first wave has `first` devices, the second all others.
   void in_waves(double first) {
     cluster.policy = Policy{};
     cluster.policy->waves = {{false, first}, {true, 1.0}};
   }
-  // What a later run does: it takes on what is owed.
+  // A later run, which takes over the pending verdicts.
   ApplyReport next_run() {
     cluster.options.owed = cluster.ledger.owed();
     return cluster.converge();
   }
-  // One that is stopped while it measures.
+  // A run that is stopped while it measures.
   ApplyReport stopped_run() {
     std::stop_source stop;
     measurer.answer = [&stop] {

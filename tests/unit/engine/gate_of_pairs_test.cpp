@@ -1,4 +1,4 @@
-// What a run makes of pairs that it measured before the change and after it.
+// How a run judges pairs that it measured before the change and after it.
 #include <algorithm>
 
 #include "pairs_lab.hpp"
@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// A blackhole that was there before an unrelated change: undone for it, with "measured again: fail".
-TEST_F(GateOfPairs, WhatWasBrokenBeforeIsNotTheChanges) {
+// A blackhole that existed before an unrelated change must not cause its rollback.
+TEST_F(GateOfPairs, BrokenBeforeIsKeptAsNotCaused) {
   want_new_mtu({"gpu1"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -18,7 +18,7 @@ TEST_F(GateOfPairs, WhatWasBrokenBeforeIsNotTheChanges) {
   EXPECT_TRUE(report.gate->why.starts_with("not caused")) << report.gate->why;
 }
 
-TEST_F(GateOfPairs, WhatHeldBeforeIsUndoneAndFoundGuilty) {
+TEST_F(GateOfPairs, RegressionIsRolledBackAndFoundGuilty) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -31,8 +31,9 @@ TEST_F(GateOfPairs, WhatHeldBeforeIsUndoneAndFoundGuilty) {
   EXPECT_EQ(order, (std::vector{before, after, confirm, confirm, again}));
 }
 
-// One connection of many that came too late after the undo: the change that broke all was called not proven.
-TEST_F(GateOfPairs, WhatIsBrokenOnceAfterTheUndoIsMeasuredAgain) {
+// One of many connections that is late after the rollback must not turn the guilt of a change that broke
+// everything into not proven.
+TEST_F(GateOfPairs, FailureAfterTheRollbackIsMeasuredAgain) {
   want_new_mtu({"gpu1", "gpu2"});
   pairs.before["gpu2"] = pairs.again["gpu2"] = SloState::broken;
   pairs.after["gpu1"] = pairs.after["gpu2"] = SloState::broken;
@@ -45,7 +46,7 @@ TEST_F(GateOfPairs, WhatIsBrokenOnceAfterTheUndoIsMeasuredAgain) {
   EXPECT_EQ(pairs.asked.back().only, std::set<std::string>{"gpu1"});
 }
 
-TEST_F(GateOfPairs, WhatStaysBrokenWithoutTheChangeIsOpenAndAnError) {
+TEST_F(GateOfPairs, FailureThatOutlivesTheRollbackIsOpenAndAnError) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -54,7 +55,7 @@ TEST_F(GateOfPairs, WhatStaysBrokenWithoutTheChangeIsOpenAndAnError) {
   EXPECT_EQ(report.exit_code(), 1);
 }
 
-TEST_F(GateOfPairs, EveryWaveThatWroteIsJudgedBeforeTheNext) {
+TEST_F(GateOfPairs, EachWaveIsJudgedBeforeTheNext) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2", "gpu3"})
     cluster.want(host, "interface[rail0]/offload[tso]", yes());
@@ -69,7 +70,7 @@ TEST_F(GateOfPairs, EveryWaveThatWroteIsJudgedBeforeTheNext) {
   EXPECT_TRUE(pairs.asked[1].pending.empty()) << "no path is hidden by what disturbs nothing";
 }
 
-TEST_F(GateOfPairs, WhatCannotBeToldHoldsLaterWavesAndIsNeverZero) {
+TEST_F(GateOfPairs, UnknownPairHoldsLaterWavesAndIsNeverExitCodeZero) {
   in_waves(1);
   want_new_mtu({"gpu1", "gpu2"});
   pairs.after["gpu1"] = SloState::unknown;
@@ -86,20 +87,20 @@ TEST_F(GateOfPairs, WhatCannotBeToldHoldsLaterWavesAndIsNeverZero) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-// It was taken for judged where another pair was broken before.
-TEST_F(GateOfPairs, WhatCannotBeToldIsHeldAndOwedBesideWhatWasBrokenBefore) {
+// A pair that was broken before must not make the unknown pair count as judged.
+TEST_F(GateOfPairs, UnknownPairIsPendingBesideAPairThatWasBrokenBefore) {
   in_waves(2);
   want_new_mtu({"gpu1", "gpu2", "gpu3"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
   pairs.after["gpu2"] = SloState::unknown;
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
-  EXPECT_EQ(report.exit_code(), 2) << "an SLO is broken, which outranks what could not be told";
+  EXPECT_EQ(report.exit_code(), 2) << "an SLO is broken, which outranks what could not be determined";
   EXPECT_EQ(report.count(StepState::held), 1U);
   EXPECT_TRUE(report.owes);
 }
 
-TEST_F(GateOfPairs, StrictlyWhatCannotBeToldIsUndoneAndNobodyIsCleared) {
+TEST_F(GateOfPairs, StrictRollsBackOnUnknownWithoutExoneration) {
   cluster.options.strict = true;
   want_new_mtu({"gpu1", "gpu2"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
@@ -109,8 +110,8 @@ TEST_F(GateOfPairs, StrictlyWhatCannotBeToldIsUndoneAndNobodyIsCleared) {
   EXPECT_EQ(report.guilt(), Guilt::not_proven);
 }
 
-// A benchmark that did not answer left nothing to be judged, and all was taken for settled.
-TEST_F(Gate, StrictlyWhatCouldNotBeMeasuredAtAllIsUndone) {
+// A benchmark that does not answer leaves nothing to judge, which must not count as settled.
+TEST_F(Gate, StrictRollsBackWhenNothingCouldBeMeasured) {
   cluster.options.strict = true;
   measurer.fault = Error{ErrorKind::transient, "no verdict in time"};
   cluster.want("gpu1", kMtu, number(4000));
@@ -129,7 +130,7 @@ TEST_F(Gate, StrictlyWhatCouldNotBeMeasuredAtAllIsUndone) {
   EXPECT_EQ(mtu("gpu2"), number(9000)) << "an earlier change that nobody could measure either";
 }
 
-TEST_F(GateOfPairs, WhatIsBrokenAfterAnUndoIsNotCalledBrokenByTheChange) {
+TEST_F(GateOfPairs, FailureAfterTheRollbackIsNotAttributedToTheChange) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -140,8 +141,8 @@ TEST_F(GateOfPairs, WhatIsBrokenAfterAnUndoIsNotCalledBrokenByTheChange) {
       << report.undone[0].again->why;
 }
 
-// Of two suites the one that failed says what follows.
-TEST_F(GateOfPairs, WhatOnlyAlertsIsNotUndoneForWhatAnotherSuiteWants) {
+// Of two suites, the one that failed decides the reaction.
+TEST_F(GateOfPairs, FailingSuiteDecidesTheReaction) {
   want_new_mtu({"gpu1", "gpu2"});
   pairs.after["gpu1"] = SloState::broken;
   pairs.tell = [](const GateQuestion&, GateFigure& one) {
@@ -158,8 +159,8 @@ TEST_F(GateOfPairs, WhatOnlyAlertsIsNotUndoneForWhatAnotherSuiteWants) {
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::undone);
 }
 
-// It was held untried where another pair had looked broken first.
-TEST_F(GateOfPairs, WhatCannotBeToldIsMeasuredOnceMoreAfterWhatLookedBroken) {
+// The unknown pair is measured again even where another pair looked broken first.
+TEST_F(GateOfPairs, UnknownPairIsMeasuredAgainAfterABrokenOne) {
   want_new_mtu({"gpu1", "gpu2"});
   pairs.after = {{"gpu1", SloState::broken}, {"gpu2", SloState::unknown}};
   pairs.tell = [](const GateQuestion& question, GateFigure& one) {
@@ -174,8 +175,8 @@ TEST_F(GateOfPairs, WhatCannotBeToldIsMeasuredOnceMoreAfterWhatLookedBroken) {
   EXPECT_EQ(pairs.asked[3].only, std::set<std::string>{"gpu2"});
 }
 
-// It was owed again whole, and blamed for what a later wave broke.
-TEST_F(GateOfPairs, AnEarlierChangeThatAWaveJudgedIsSettledWhateverBecomesOfTheNext) {
+// An earlier change must not become pending again as a whole and be blamed for what a later wave breaks.
+TEST_F(GateOfPairs, EarlierChangeJudgedByAWaveStaysSettled) {
   want_new_mtu({"gpu3"});
   {
     std::stop_source stop;
@@ -202,8 +203,8 @@ TEST_F(GateOfPairs, AnEarlierChangeThatAWaveJudgedIsSettledWhateverBecomesOfTheN
   for (const OwedChange& one : cluster.ledger.owed()) EXPECT_NE(one.change, earlier);
 }
 
-// It was taken for judged: nothing of a device in maintenance is measured.
-TEST_F(GateOfPairs, WhatIsWrittenInMaintenanceIsOwedUntilItIsOver) {
+// Nothing of a device in maintenance is measured, which must not count as judged.
+TEST_F(GateOfPairs, ChangeInMaintenanceIsNotValidatedUntilItEnds) {
   want_new_mtu({"gpu1"});
   cluster.maintain("gpu1", "until 2027-01-01: optics");
   for (int run = 0; run < 2; ++run) {
@@ -219,8 +220,8 @@ TEST_F(GateOfPairs, WhatIsWrittenInMaintenanceIsOwedUntilItIsOver) {
   EXPECT_EQ(mtu("gpu1"), number(9000));
 }
 
-// Outside a window a change would load the fabric, and then not begin.
-TEST_F(GateOfPairs, NothingIsMeasuredWhereNothingMayBegin) {
+// Otherwise a change outside its window would load the fabric and then not start.
+TEST_F(GateOfPairs, MeasuresNothingWhenNoStepMayStart) {
   want_new_mtu({"gpu1", "gpu2"});
   Plan plan = cluster.plan();
   for (Step& step : plan.steps) step.holds.push_back({Hold::Kind::management, "the last path to it"});
@@ -228,8 +229,8 @@ TEST_F(GateOfPairs, NothingIsMeasuredWhereNothingMayBegin) {
   EXPECT_TRUE(pairs.asked.empty());
 }
 
-// A first gate that failed was masked by a later one that passed.
-TEST_F(GateOfPairs, TheWorstLastVerdictOfEachPairIsTheVerdict) {
+// A failed first gate must not be masked by a later one that passes.
+TEST_F(GateOfPairs, WorstLastVerdictOfAllPairsDecides) {
   cluster.options.on_fail = OnFail::alert;
   in_waves(1);
   want_new_mtu({"gpu1", "gpu2"});
@@ -241,9 +242,9 @@ TEST_F(GateOfPairs, TheWorstLastVerdictOfEachPairIsTheVerdict) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-// What an earlier run wrote is there already: it is undone, and the change of this run, which broke nothing,
-// is not.
-TEST_F(GateOfPairs, WhatIsOwedAndBrokenIsUndoneAlthoughItWasBrokenBeforeThisRun) {
+// The earlier run's change, already in place, is rolled back. The change of this run, which broke nothing, is
+// not.
+TEST_F(GateOfPairs, PendingBrokenChangeIsRolledBackThoughBrokenBeforeThisRun) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
   ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
@@ -257,8 +258,8 @@ TEST_F(GateOfPairs, WhatIsOwedAndBrokenIsUndoneAlthoughItWasBrokenBeforeThisRun)
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-// Only the pair that nobody could tell is owed: what breaks another one a week later is none of its doing.
-TEST_F(GateOfPairs, WhatWasJudgedIsNotUndoneForWhatBreaksLater) {
+// Only the unknown pair is pending. A later failure of another pair is unrelated to that change.
+TEST_F(GateOfPairs, JudgedPairIsNotRolledBackForALaterFailure) {
   want_new_mtu({"gpu1", "gpu2"});
   pairs.after["gpu2"] = SloState::unknown;
   ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
@@ -270,7 +271,7 @@ TEST_F(GateOfPairs, WhatWasJudgedIsNotUndoneForWhatBreaksLater) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(GateOfPairs, WhatCanStillNotBeToldStaysOwedPairByPair) {
+TEST_F(GateOfPairs, UnknownPairsStayPendingOneByOne) {
   want_new_mtu({"gpu1", "gpu2", "gpu3"});
   pairs.after["gpu1"] = pairs.after["gpu2"] = SloState::unknown;
   ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
@@ -280,8 +281,8 @@ TEST_F(GateOfPairs, WhatCanStillNotBeToldStaysOwedPairByPair) {
   EXPECT_EQ(cluster.ledger.owed()[0].subjects, std::set<std::string>{"gpu2"});
 }
 
-// The newest change broke its own pair; the older one, which is owed another, is not undone with it.
-TEST_F(GateOfPairs, WhatTheNewestBreaksIsNotTakenFromTheOlderOne) {
+// The newest change broke its own pair. The older one, with another pair pending, is not rolled back with it.
+TEST_F(GateOfPairs, FailureOfTheNewestChangeKeepsTheOlderOne) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
   ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
@@ -304,7 +305,7 @@ class RefusedByAGate : public GateOfPairs {
   void was_broken_before() { pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken; }
 };
 
-TEST_F(RefusedByAGate, IsHeldUntilAPersonSaysSoByName) {
+TEST_F(RefusedByAGate, IsHeldUntilGateIsApproved) {
   ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
   cluster.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};
   const Plan plan = cluster.plan();
@@ -323,15 +324,15 @@ TEST_F(RefusedByAGate, IsHeldUntilAPersonSaysSoByName) {
   EXPECT_TRUE(cluster.ledger.refused_writes.empty()) << "it was kept";
 }
 
-// It was written again, in one step with what had drifted since.
-TEST_F(RefusedByAGate, IsHeldWhateverIsPlannedWithIt) {
+// The held write must not slip in with a step for other drift.
+TEST_F(RefusedByAGate, IsHeldSeparatelyFromOtherDrift) {
   cluster.want("gpu1", "interface[rail0]/offload[tso]", yes());
   cluster.devices["gpu1"]->set(entry("interface[rail0]/offload[tso]"), yes());
   ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
   pairs.after.clear();
   cluster.devices["gpu1"]->set(entry("interface[rail0]/offload[tso]"), no());
   cluster.options.choice.person = false;
-  cluster.options.measurer = nullptr;  // as a watch heals
+  cluster.options.measurer = nullptr;  // as a watch does when it heals
   const Plan plan = cluster.plan();
   EXPECT_EQ(plan.steps.size(), 2U);
   cluster.apply_plan(plan);
@@ -339,8 +340,8 @@ TEST_F(RefusedByAGate, IsHeldWhateverIsPlannedWithIt) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/offload[tso]")), yes());
 }
 
-// An edit of another line gave it to all hosts again, and an edit back forgot that it was ever held.
-TEST_F(RefusedByAGate, IsHeldWhateverElseTheSpecsSayAndAgainWhenTheyWantItAgain) {
+// Neither an edit of another line may release the change, nor an edit and its revert make the hold forgotten.
+TEST_F(RefusedByAGate, IsHeldAcrossOtherSpecEdits) {
   ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
   cluster.want("gpu2", kMtu, number(8000));
   cluster.want("gpu1", "interface[rail0]/offload[tso]", no());
@@ -358,8 +359,8 @@ TEST_F(RefusedByAGate, IsHeldWhateverElseTheSpecsSayAndAgainWhenTheyWantItAgain)
   EXPECT_TRUE(is_held().at("gpu1"));
 }
 
-// The canary's verdict is of the change: the next run gave it to all the others at once.
-TEST_F(GateOfPairs, WhatIsGuiltyOnTheFirstDeviceIsHeldOnThoseThatItHadNotReached) {
+// The canary's verdict applies to the change. The next run must not give it to all other devices at once.
+TEST_F(GateOfPairs, GuiltyCanaryHoldsTheChangeOnAllDevices) {
   in_waves(1);
   const char* const offload = "interface[rail0]/offload[tso]";
   for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, offload, yes());
@@ -377,8 +378,8 @@ TEST_F(GateOfPairs, WhatIsGuiltyOnTheFirstDeviceIsHeldOnThoseThatItHadNotReached
   EXPECT_EQ(cluster.apply_plan(cluster.plan()).count(StepState::done), 1U) << "what else is wanted goes on";
 }
 
-// A device that is held, or in maintenance, shows nobody what the change does.
-TEST_F(GateOfPairs, TheFirstDeviceIsOneThatCanShowWhatTheChangeDoes) {
+// A device that is held or in maintenance shows nothing about the change.
+TEST_F(GateOfPairs, CanaryIsNotADeviceInMaintenance) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2", "gpu3"})
     cluster.want(host, "interface[rail0]/offload[tso]", yes());
@@ -395,8 +396,8 @@ TEST_F(GateOfPairs, TheFirstDeviceIsOneThatCanShowWhatTheChangeDoes) {
   EXPECT_EQ(wave_of("gpu3"), 2U);
 }
 
-// With the whole first wave held, the second had nobody ahead of it.
-TEST_F(GateOfPairs, NothingBeginsBehindAWaveThatWasHeldWhole) {
+// With the whole first wave held, the second has no canary.
+TEST_F(GateOfPairs, NoWaveStartsAfterAFullyHeldWave) {
   in_waves(1);
   const char* const offload = "interface[rail0]/offload[tso]";
   for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, offload, yes());
@@ -412,9 +413,9 @@ TEST_F(GateOfPairs, NothingBeginsBehindAWaveThatWasHeldWhole) {
   EXPECT_FALSE(cluster.devices["gpu2"]->truth().value(entry(offload)) == yes());
 }
 
-// Of a change that was not to blame: a person is offered it once more, what runs by itself is not.
-TEST_F(RefusedByAGate, IsOfferedOnceMoreToAPersonWhereItWasNotItsDoing) {
-  pairs.before["gpu1"] = SloState::unknown;  // and no figure: nobody knows what it was
+// An exonerated change is offered once more in an interactive run. An automatic run does not retry it.
+TEST_F(RefusedByAGate, ExoneratedChangeIsOfferedOnceMoreInteractively) {
+  pairs.before["gpu1"] = SloState::unknown;  // and no figure: the state before is unknown
   was_broken_before();
   ASSERT_EQ(cluster.converge().guilt(), Guilt::exonerated);
   cluster.options.choice.person = false;
@@ -427,15 +428,15 @@ TEST_F(RefusedByAGate, IsOfferedOnceMoreToAPersonWhereItWasNotItsDoing) {
   EXPECT_FALSE(cluster.plan().steps.at(0).holds.empty()) << "once";
 }
 
-TEST_F(RefusedByAGate, IsHeldWhereItIsOpenWhoBrokeIt) {
+TEST_F(RefusedByAGate, IsHeldWhenGuiltIsOpen) {
   was_broken_before();
   ASSERT_EQ(cluster.converge().guilt(), Guilt::open);
   EXPECT_EQ(cluster.plan().steps.at(0).holds.at(0).kind, Hold::Kind::gate);
 }
 
-// A GPU that is missing before a change of an MTU delayed it by the whole settling time, and turned its
-// verdict.
-TEST_F(GateOfPairs, AnEffectThatWasOpenBeforeIsToldAndNotWaitedFor) {
+// A GPU that is missing before a change of an MTU must not delay the change by the whole settling time or
+// alter its verdict.
+TEST_F(GateOfPairs, EffectOpenBeforeIsReportedWithoutWaiting) {
   cluster.want("gpu1", "gpu/count", number(8));
   cluster.devices["gpu1"]->set(entry("gpu/count"), number(7));
   cluster.want("leaf0", "interface[swp3]/peer", Value::text("gpu3:rail0"));
@@ -450,8 +451,8 @@ TEST_F(GateOfPairs, AnEffectThatWasOpenBeforeIsToldAndNotWaitedFor) {
   EXPECT_LT(cluster.executor.now() - begun, cluster.options.settle_time);
 }
 
-// One that the change may bring about is waited for, and open if it does not come.
-TEST_F(GateOfPairs, AnEffectThatTheChangeMayBringAboutIsWaitedFor) {
+// The run waits for an effect that the change may cause. It is open if it does not come.
+TEST_F(GateOfPairs, WaitsForAnEffectThatTheChangeMayCause) {
   cluster.want("leaf0", "interface[swp1]/carrier", yes());
   cluster.want("leaf0", "bgp/neighbor[swp2]/session", Value::text("Established"));
   want_new_mtu({"gpu1"});
@@ -463,8 +464,8 @@ TEST_F(GateOfPairs, AnEffectThatTheChangeMayBringAboutIsWaitedFor) {
   EXPECT_GE(cluster.executor.now() - begun, cluster.options.settle_time);
 }
 
-// The agent at one end of a cable speaks again: the other end hears it a while later.
-TEST_F(GateOfPairs, WhatARemedyBringsAboutAtTheOtherEndOfACableIsWaitedFor) {
+// The agent at one end of a cable is restarted. The other end hears it some time later.
+TEST_F(GateOfPairs, WaitsForTheEffectOfARemedyAtTheFarEnd) {
   class Restart final : public Remedy {
    public:
     explicit Restart(SimulatedDevice& device) : device_(device) {}

@@ -1,5 +1,5 @@
-// What a gate leaves out for the sake of steps to come, and what it judges although others never run; what
-// nothing is there of any more, and what no benchmark crosses.
+// What a gate excludes for pending steps and still judges when those never run, changes that are no longer
+// present, and paths that no benchmark crosses.
 #include <algorithm>
 
 #include "pairs_lab.hpp"
@@ -12,7 +12,7 @@ constexpr const char* kPaths = "bgp/max-paths";
 
 class GateOfWhatRuns : public GateOfPairs {
  protected:
-  // A setting of the whole switch, which disturbs all traffic; one that disturbs nothing at each host.
+  // A switch-wide setting, which disturbs all traffic, and one at each host, which disturbs none.
   void want_both() {
     cluster.want("leaf0", kPaths, number(8));
     for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, kOffload, yes());
@@ -29,9 +29,8 @@ class GateOfWhatRuns : public GateOfPairs {
   }
 };
 
-// A sysctl that broke every host was written to all of them, and never judged, as the switch waited for a
-// person's word.
-TEST_F(GateOfWhatRuns, AStepThatIsHeldHidesNoPath) {
+// A sysctl that breaks every host must not go unjudged because the switch waits for approval.
+TEST_F(GateOfWhatRuns, HeldStepExcludesNoPath) {
   want_both();
   cluster.policy = Policy{};
   cluster.policy->needs_approval[Disruption::traffic] = true;
@@ -41,7 +40,7 @@ TEST_F(GateOfWhatRuns, AStepThatIsHeldHidesNoPath) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(GateOfWhatRuns, WhatIsHeldInALaterWaveHidesNothingOfTheFirst) {
+TEST_F(GateOfWhatRuns, HeldStepOfALaterWaveExcludesNoPath) {
   want_both();
   switch_comes_last();
   cluster.policy_of["leaf0"].needs_approval[Disruption::traffic] = true;
@@ -51,8 +50,8 @@ TEST_F(GateOfWhatRuns, WhatIsHeldInALaterWaveHidesNothingOfTheFirst) {
   EXPECT_EQ(truth(), before);
 }
 
-// Both ends of a cable stay as they were: no path is half changed, and the rest is judged.
-TEST_F(GateOfWhatRuns, WhatIsLeftAloneForAHeldOtherEndHidesNoPath) {
+// Both ends of a cable stay unchanged: no path is half changed, and the rest is judged.
+TEST_F(GateOfWhatRuns, SkippedFarEndOfAHeldStepExcludesNoPath) {
   cluster.want("gpu1", kMtu, number(4000));
   cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
   cluster.devices["leaf0"]->set(entry("interface[swp1]/mtu"), number(9000));
@@ -60,7 +59,7 @@ TEST_F(GateOfWhatRuns, WhatIsLeftAloneForAHeldOtherEndHidesNoPath) {
   cluster.want("gpu2", kOffload, yes());
   Plan plan = cluster.plan();
   for (Step& step : plan.steps)
-    if (step.device == "gpu1") step.holds.push_back({Hold::Kind::approval, "a person's word"});
+    if (step.device == "gpu1") step.holds.push_back({Hold::Kind::approval, "approval"});
   pairs.after["gpu2"] = SloState::broken;
   const ApplyReport report = cluster.apply_plan(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
@@ -69,8 +68,8 @@ TEST_F(GateOfWhatRuns, WhatIsLeftAloneForAHeldOtherEndHidesNoPath) {
   EXPECT_TRUE(pairs.asked[1].pending.empty());
 }
 
-// Nothing of the switch's change is written when the canary is measured: like is compared with like.
-TEST_F(GateOfWhatRuns, ALaterWaveOfSwitchesHidesNoCanaryOfHosts) {
+// None of the switch's change is written when the canary is measured, so the comparison is valid.
+TEST_F(GateOfWhatRuns, LaterSwitchWaveDoesNotExcludeTheHostCanary) {
   want_both();
   switch_comes_last();
   const Plan plan = cluster.plan();
@@ -82,7 +81,7 @@ TEST_F(GateOfWhatRuns, ALaterWaveOfSwitchesHidesNoCanaryOfHosts) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(GateOfWhatRuns, WhatALaterWaveCompletesIsMeasuredWithItAndTheQuestionSaysWhen) {
+TEST_F(GateOfWhatRuns, PathCompletedByALaterWaveIsMeasuredWithThatWave) {
   in_waves(1);
   want_new_mtu({"gpu1", "gpu2"});
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
@@ -93,8 +92,8 @@ TEST_F(GateOfWhatRuns, WhatALaterWaveCompletesIsMeasuredWithItAndTheQuestionSays
   EXPECT_EQ(pairs.asked[2].pending_until, 0U);
 }
 
-// Only that part of a step hides paths which belongs to what is half done.
-TEST_F(GateOfWhatRuns, WhatElseAStepToComeChangesHidesNothing) {
+// Only the part of a step that belongs to a half-done change excludes paths.
+TEST_F(GateOfWhatRuns, UnrelatedChangesOfAPendingStepExcludeNothing) {
   in_waves(1);
   want_new_mtu({"gpu1", "gpu2"});
   cluster.want("gpu2", "sysctl[net.ipv4.tcp_sack]", Value::text("1"));
@@ -105,8 +104,8 @@ TEST_F(GateOfWhatRuns, WhatElseAStepToComeChangesHidesNothing) {
   EXPECT_FALSE(pairs.asked[1].pending.touches("gpu2")) << "with all its other cables";
 }
 
-// A path that was left out for a step which then could not write is measured all the same.
-TEST_F(GateOfWhatRuns, PathsLeftOutForAStepThatFailedAreMeasuredAtTheEnd) {
+// A path excluded for a step that then could not write is still measured.
+TEST_F(GateOfWhatRuns, PathsExcludedForAFailedStepAreMeasuredAtTheEnd) {
   in_waves(1);
   want_new_mtu({"gpu1", "gpu2"});
   const Plan plan = cluster.plan();
@@ -120,7 +119,7 @@ TEST_F(GateOfWhatRuns, PathsLeftOutForAStepThatFailedAreMeasuredAtTheEnd) {
   EXPECT_TRUE(pairs.asked.back().affected.touches_cable(0)) << "what the first gate may have left out";
 }
 
-// As a remedy beside it can break one.
+// Breaks a pair that no step wrote, as a remedy can.
 class BreaksWhatNobodyWrote final : public Measurer {
  public:
   explicit BreaksWhatNobodyWrote(PairOfEachHost& pairs) : pairs_(pairs) {}
@@ -141,7 +140,7 @@ class BreaksWhatNobodyWrote final : public Measurer {
   PairOfEachHost& pairs_;
 };
 
-TEST_F(GateOfWhatRuns, PathsThatAFailedGateLeftOutAreOwedWhereNothingIsUndone) {
+TEST_F(GateOfWhatRuns, PathsExcludedByAFailedGateStayPendingWithoutARollback) {
   BreaksWhatNobodyWrote another(pairs);
   cluster.options.measurer = &another;
   in_waves(1);
@@ -155,8 +154,8 @@ TEST_F(GateOfWhatRuns, PathsThatAFailedGateLeftOutAreOwedWhereNothingIsUndone) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-// What is put back on gpu1 is lost again while gpu2 is still to be undone.
-TEST_F(GateOfWhatRuns, AnUndoInTheMiddleOfWhichADeviceStartsAgainHasFailedAndSaysWhatIsLost) {
+// The value restored on gpu1 is lost again before gpu2 is rolled back.
+TEST_F(GateOfWhatRuns, RebootDuringARollbackFailsItAndReportsTheLoss) {
   constexpr const char* kRule = "rule[100]";
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kRule, Value::text("as before"));
   cluster.converge();
@@ -185,7 +184,7 @@ TEST_F(GateOfWhatRuns, AnUndoInTheMiddleOfWhichADeviceStartsAgainHasFailedAndSay
 
 class NoLongerThere : public GateOfWhatRuns {
  protected:
-  // What nobody could tell of, on these hosts.
+  // A change with an unknown verdict, on these hosts.
   void owe(const std::vector<const char*>& hosts) {
     want_new_mtu(hosts);
     for (const char* const host : hosts) pairs.after[host] = SloState::unknown;
@@ -199,8 +198,8 @@ class NoLongerThere : public GateOfWhatRuns {
   }
 };
 
-// It was called kept, and settled as passed.
-TEST_F(NoLongerThere, WhatAnotherHandPutBackIsNeitherKeptNorMeasured) {
+// It must not be reported as kept, nor settled as passed.
+TEST_F(NoLongerThere, ManuallyRevertedChangeIsNeitherKeptNorMeasured) {
   owe({"gpu1"});
   put_back_by_hand("gpu1");
   const ApplyReport report = next_run();
@@ -213,7 +212,7 @@ TEST_F(NoLongerThere, WhatAnotherHandPutBackIsNeitherKeptNorMeasured) {
   EXPECT_TRUE(has_note(report, "change 1 is no longer there")) << report.notes.size();
 }
 
-TEST_F(NoLongerThere, WhatALaterUnmeasuredChangePutBackIsNeitherKeptNorMeasured) {
+TEST_F(NoLongerThere, ChangeRevertedByALaterOneIsNeitherKeptNorMeasured) {
   owe({"gpu1"});
   cluster.want("gpu1", kMtu, number(9000));
   cluster.options.measurer = nullptr;
@@ -224,7 +223,7 @@ TEST_F(NoLongerThere, WhatALaterUnmeasuredChangePutBackIsNeitherKeptNorMeasured)
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(NoLongerThere, WhatRemainsOfItInPartIsOwedForThatPart) {
+TEST_F(NoLongerThere, PartlyRevertedChangeStaysPendingForTheRest) {
   owe({"gpu1", "gpu2"});
   put_back_by_hand("gpu1");
   const ApplyReport report = next_run();
@@ -237,8 +236,8 @@ TEST_F(NoLongerThere, WhatRemainsOfItInPartIsOwedForThatPart) {
   EXPECT_EQ(mtu("gpu2"), number(9000));
 }
 
-// As where the other end of a cable did not take the last of two writes.
-TEST_F(NoLongerThere, WhatItMadeOnItsWayIsStillItsOwn) {
+// As when the other end of a cable refuses the last of two writes.
+TEST_F(NoLongerThere, IntermediateValueStillBelongsToTheChange) {
   constexpr const char* kPfc = "interface[rail0]/pfc";
   cluster.devices["gpu1"]->set(entry(kPfc), Value::set({"3"}));
   cluster.want("gpu1", kPfc, Value::set({"4"}));
@@ -251,7 +250,7 @@ TEST_F(NoLongerThere, WhatItMadeOnItsWayIsStillItsOwn) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry(kPfc)), Value::set({"3"}));
 }
 
-TEST_F(NoLongerThere, WhatCannotBeReadMayBeThere) {
+TEST_F(NoLongerThere, UnreadableChangeIsAssumedPresent) {
   owe({"gpu1"});
   put_back_by_hand("gpu1");
   cluster.options.owed = cluster.ledger.owed();
@@ -262,7 +261,7 @@ TEST_F(NoLongerThere, WhatCannotBeReadMayBeThere) {
   EXPECT_FALSE(has_note(report, "no longer there"));
 }
 
-TEST_F(NoLongerThere, WhatTheGateHeldBeforeIsHeldStill) {
+TEST_F(NoLongerThere, EarlierGateHoldIsKept) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::broken;
   ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
@@ -282,8 +281,8 @@ class WithoutBenchmark : public GateOfWhatRuns {
   WithoutBenchmark() { pairs.without_benchmark = {"leaf0:up0 -> spine0:down0: no benchmark crosses it"}; }
 };
 
-// It was kept with exit code 0, and the next wave followed.
-TEST_F(WithoutBenchmark, WhatNoBenchmarkCrossesIsNotValidatedAndHoldsLaterWaves) {
+// It must not be kept with exit code 0 and followed by the next wave.
+TEST_F(WithoutBenchmark, UncoveredPathIsNotValidatedAndHoldsLaterWaves) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kOffload, yes());
   const ApplyReport report = cluster.converge();
@@ -296,7 +295,7 @@ TEST_F(WithoutBenchmark, WhatNoBenchmarkCrossesIsNotValidatedAndHoldsLaterWaves)
   EXPECT_NE(report.gate->why.find("no benchmark crosses it"), std::string::npos) << report.gate->why;
 }
 
-TEST_F(WithoutBenchmark, NothingIsOwedForItAsMeasuringAgainTellsNothingNew) {
+TEST_F(WithoutBenchmark, UncoveredPathLeavesNothingPending) {
   cluster.want("gpu1", kOffload, yes());
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.exit_code(), 3);
@@ -305,21 +304,21 @@ TEST_F(WithoutBenchmark, NothingIsOwedForItAsMeasuringAgainTellsNothingNew) {
   EXPECT_EQ(pairs.asked.size(), 2U) << "before and after, and not once more";
 }
 
-TEST_F(WithoutBenchmark, WhatIsBrokenBesideItIsUndoneAllTheSame) {
+TEST_F(WithoutBenchmark, BrokenPairBesideAnUncoveredPathIsRolledBack) {
   cluster.want("gpu1", kOffload, yes());
   pairs.after["gpu1"] = SloState::broken;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::undone);
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(WithoutBenchmark, StrictlyItIsUndone) {
+TEST_F(WithoutBenchmark, StrictRollsBack) {
   cluster.options.strict = true;
   cluster.want("gpu1", kOffload, yes());
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::undone);
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(GateOfWhatRuns, StrictlyNothingIsUndoneForWhatWasBrokenBefore) {
+TEST_F(GateOfWhatRuns, StrictRollbackMeasuresTheUnknownPairAgain) {
   cluster.options.strict = true;
   want_new_mtu({"gpu1", "gpu2"});
   pairs.after["gpu1"] = SloState::unknown;

@@ -1,4 +1,4 @@
-// What was written under a gate is judged or taken back, in this run or in a later one.
+// A change written under a gate is judged or rolled back, in this run or in a later one.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Killed {};
 
-TEST_F(Gate, AStopWhileMeasuringIsToldAndOwed) {
+TEST_F(Gate, StopWhileMeasuringIsReportedAndStaysPending) {
   cluster.want("gpu1", kMtu, number(4000));
   const ApplyReport report = stopped_run();
   EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
@@ -24,7 +24,7 @@ TEST_F(Gate, AStopWhileMeasuringIsToldAndOwed) {
   ASSERT_EQ(cluster.ledger.owed().size(), 1U);
 }
 
-TEST_F(Gate, WhatIsOwedIsMeasuredAlthoughNothingElseIsToBeDoneAndKept) {
+TEST_F(Gate, PendingChangeIsMeasuredByAnEmptyApplyAndKept) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   ASSERT_TRUE(cluster.plan().empty());
@@ -38,7 +38,7 @@ TEST_F(Gate, WhatIsOwedIsMeasuredAlthoughNothingElseIsToBeDoneAndKept) {
   EXPECT_EQ(mtu("gpu1"), number(4000));
 }
 
-TEST_F(Gate, WhatIsOwedAndFailsIsUndoneToWhatWasBeforeTheRunThatWroteIt) {
+TEST_F(Gate, FailedPendingChangeIsRolledBackToItsOriginalState) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   measurer.answer = [this] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
@@ -48,7 +48,7 @@ TEST_F(Gate, WhatIsOwedAndFailsIsUndoneToWhatWasBeforeTheRunThatWroteIt) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(Gate, AKilledRunOwesWhatItWrote) {
+TEST_F(Gate, ChangeOfAKilledRunIsPending) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = []() -> GateVerdict { throw Killed{}; };
   EXPECT_THROW(cluster.converge(), Killed);
@@ -60,7 +60,7 @@ TEST_F(Gate, AKilledRunOwesWhatItWrote) {
 
 class GateOfTwoChanges : public Gate {
  protected:
-  // One that is owed and one on top of it, which is broken for so many measurements.
+  // A pending change and one on top of it, which is broken for `measurements` measurements.
   ApplyReport broken_for(std::size_t measurements) {
     cluster.want("gpu1", kMtu, number(4000));
     stopped_run();
@@ -74,7 +74,7 @@ class GateOfTwoChanges : public Gate {
   }
 };
 
-TEST_F(GateOfTwoChanges, TheNewestIsUndoneFirstAndTheOlderStaysWhereThatHelps) {
+TEST_F(GateOfTwoChanges, NewestIsRolledBackFirstAndTheOlderKeptIfThatSuffices) {
   const ApplyReport report = broken_for(1);
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
   ASSERT_EQ(report.undone.size(), 1U);
@@ -85,7 +85,7 @@ TEST_F(GateOfTwoChanges, TheNewestIsUndoneFirstAndTheOlderStaysWhereThatHelps) {
   EXPECT_TRUE(cluster.ledger.owed().empty()) << "without the newer one it holds: judged";
 }
 
-TEST_F(GateOfTwoChanges, TheOlderIsUndoneWhereItIsBrokenStill) {
+TEST_F(GateOfTwoChanges, OlderIsRolledBackIfStillBroken) {
   const ApplyReport report = broken_for(2);
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
   ASSERT_EQ(report.undone.size(), 2U);
@@ -95,7 +95,7 @@ TEST_F(GateOfTwoChanges, TheOlderIsUndoneWhereItIsBrokenStill) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(GateOfTwoChanges, WhatTheFirstUndoPutBackIsLookedAtAgainAfterTheSecond) {
+TEST_F(GateOfTwoChanges, FirstRollbackIsCheckedAgainAfterTheSecond) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   cluster.want("gpu1", kMtu, number(4001));
@@ -111,7 +111,7 @@ TEST_F(GateOfTwoChanges, WhatTheFirstUndoPutBackIsLookedAtAgainAfterTheSecond) {
   EXPECT_TRUE(report.undone[1].whole);
 }
 
-TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
+TEST_F(Gate, ManualChangeSinceThenIsLeftAlone) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   cluster.want("gpu1", kMtu, number(1234));
@@ -121,7 +121,7 @@ TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
   EXPECT_EQ(mtu("gpu1"), number(1234));
 }
 
-TEST_F(Gate, AnUndoThatCouldNotReadWhatItIsToPutBackHasFailedAndIsOwed) {
+TEST_F(Gate, RollbackOfAnUnreadableDeviceFailsAndStaysPending) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [this] {
     cluster.devices["gpu1"]->unreachable = true;
@@ -137,7 +137,7 @@ TEST_F(Gate, AnUndoThatCouldNotReadWhatItIsToPutBackHasFailedAndIsOwed) {
       << report.notes[0];
 }
 
-TEST_F(Gate, AnUndoThatFindsAnotherHandsValueHasFailedAndSaysWhatItLeft) {
+TEST_F(Gate, RollbackOverAManualChangeFailsAndReportsIt) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [this] {
     cluster.devices["gpu1"]->set(entry(kMtu), number(1234));
@@ -151,7 +151,7 @@ TEST_F(Gate, AnUndoThatFindsAnotherHandsValueHasFailedAndSaysWhatItLeft) {
             "gpu1: interface[rail0]/mtu is not put back to 9000: it is 1234, by another hand");
 }
 
-TEST_F(Gate, AStopDoesNotCutAnUndoShort) {
+TEST_F(Gate, StopDoesNotInterruptARollback) {
   for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, kMtu, number(4000));
   measurer.answer = [] { return GateVerdict::fail; };
   std::stop_source stop;
@@ -163,7 +163,7 @@ TEST_F(Gate, AStopDoesNotCutAnUndoShort) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(Gate, WhatCouldNotBeMeasuredIsKeptAndOwed) {
+TEST_F(Gate, UnmeasuredChangeIsKeptPending) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.fault = Error{ErrorKind::conflict, "being measured by process 7"};
   const ApplyReport report = cluster.converge();
@@ -175,7 +175,7 @@ TEST_F(Gate, WhatCouldNotBeMeasuredIsKeptAndOwed) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(Gate, ARefusedPlanLeavesWhatIsOwedOwed) {
+TEST_F(Gate, RefusedPlanLeavesEarlierChangesPending) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   cluster.want("gpu2", kMtu, number(4000));
@@ -186,7 +186,7 @@ TEST_F(Gate, ARefusedPlanLeavesWhatIsOwedOwed) {
   EXPECT_EQ(cluster.ledger.owed().size(), 1U);
 }
 
-TEST_F(Gate, AnEffectThatCanNotBeReadWhileItIsVerifiedIsOpen) {
+TEST_F(Gate, EffectUnreadableDuringVerificationIsOpen) {
   cluster.options.measurer = nullptr;
   cluster.want("gpu1", kMtu, number(4000));
   cluster.want("gpu1", "interface[rail0]/carrier", yes());
@@ -200,14 +200,14 @@ TEST_F(Gate, AnEffectThatCanNotBeReadWhileItIsVerifiedIsOpen) {
   EXPECT_NE(report.effects[0].unread.find("no route to the device"), std::string::npos);
 }
 
-TEST_F(Gate, ARunWithoutAGateOwesNothing) {
+TEST_F(Gate, RunWithoutAGateLeavesNothingPending) {
   cluster.options.measurer = nullptr;
   cluster.want("gpu1", kMtu, number(4000));
   EXPECT_FALSE(cluster.converge().owes);
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
+TEST_F(Gate, EachWaveGateMeasuresOnlyItsOwnChanges) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
@@ -219,8 +219,8 @@ TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
   EXPECT_TRUE(measurer.left_out[1].empty());
 }
 
-// Nothing of an undo is cut short, the measurement after it included.
-TEST_F(Gate, AStopWhileItIsMeasuredAgainEndsNothing) {
+// No part of a rollback is interrupted, including the measurement after it.
+TEST_F(Gate, StopDoesNotInterruptTheMeasurementAfterARollback) {
   for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, kMtu, number(4000));
   std::stop_source stop;
   int asked = 0;
@@ -237,8 +237,8 @@ TEST_F(Gate, AStopWhileItIsMeasuredAgainEndsNothing) {
   EXPECT_EQ(truth(), before);
 }
 
-// Told is the gate that was stopped, not the one before it.
-TEST_F(Gate, AStopWhileTheSecondGateMeasuresIsToldAsItsVerdict) {
+// The report shows the gate that was stopped, not the one before it.
+TEST_F(Gate, StopInTheSecondGateIsReportedAsItsVerdict) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   std::stop_source stop;
@@ -253,7 +253,7 @@ TEST_F(Gate, AStopWhileTheSecondGateMeasuresIsToldAsItsVerdict) {
   EXPECT_EQ(report.gate->verdict, GateVerdict::unknown);
 }
 
-TEST_F(Gate, OneThatHadNothingToMeasureFailsNothing) {
+TEST_F(Gate, GateWithNothingToMeasureDoesNotFail) {
   cluster.options.strict = true;
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [] { return GateVerdict::not_run; };
@@ -262,9 +262,9 @@ TEST_F(Gate, OneThatHadNothingToMeasureFailsNothing) {
   EXPECT_EQ(to_string(report.gate->verdict), "not run");
 }
 
-// The first gate left out paths for the sake of a step that then had nothing to write: nothing else would
-// ever measure them.
-TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
+// The first gate excluded paths for a step that then had nothing to write. Nothing else would ever measure
+// them.
+TEST_F(Gate, PathsExcludedForAStepThatWroteNothingAreMeasuredAtTheEnd) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   const Plan plan = cluster.plan();
@@ -277,7 +277,7 @@ TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
   EXPECT_TRUE(measurer.asked[1].touches_cable(0));
 }
 
-TEST_F(Gate, NoPathIsLeftOutForAStepThatIsHeld) {
+TEST_F(Gate, NoPathIsExcludedForAHeldStep) {
   in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   Plan plan = cluster.plan();
@@ -292,7 +292,7 @@ TEST_F(Gate, NoPathIsLeftOutForAStepThatIsHeld) {
 }
 
 // The same, with the store on disk and a process that is killed while it measures.
-TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
+TEST_F(Gate, NextProcessJudgesTheChangeOfAKilledOne) {
   std::string directory = (std::filesystem::temp_directory_path() / "lockstep-gate-XXXXXX").string();
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   cluster.want("gpu1", kMtu, number(4000));
@@ -328,7 +328,7 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   std::filesystem::remove_all(directory);
 }
 
-// Brings a lost next hop back, and traffic meanwhile to one path.
+// Restores a lost next hop, and moves traffic to one path meanwhile.
 class Reinstall final : public Remedy {
  public:
   explicit Reinstall(SimulatedDevice& device) : device_(device) {}
@@ -360,24 +360,24 @@ class GateOfARemedy : public Gate {
   Reinstall remedy;
 };
 
-TEST_F(GateOfARemedy, MeasuresWhatCrossesTheDevice) {
+TEST_F(GateOfARemedy, MeasuresPathsThroughTheDevice) {
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   ASSERT_EQ(measurer.asked.size(), 1U);
   EXPECT_TRUE(measurer.asked[0].touches("leaf0"));
   EXPECT_TRUE(measurer.asked[0].touches_cable(2));
 }
 
-TEST_F(GateOfARemedy, IsNotAskedOfOneThatTouchesNoTrafficNorOfOneThatDidNotHelp) {
+TEST_F(GateOfARemedy, IsSkippedForNonDisruptiveOrFailedRemedies) {
   remedy.helps = false;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
-  cluster.executor.wall_epoch += std::chrono::seconds(300);  // it may be tried again
+  cluster.executor.wall_epoch += std::chrono::seconds(300);  // the remedy may be tried again
   remedy.helps = true;
   remedy.disruption = Disruption::none;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_TRUE(measurer.asked.empty());
 }
 
-TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
+TEST_F(GateOfARemedy, HasNothingToRollBackOnFailure) {
   measurer.answer = [] { return GateVerdict::fail; };
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::quarantined);
@@ -387,7 +387,7 @@ TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
   ASSERT_FALSE(report.notes.empty());
 }
 
-TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
+TEST_F(GateOfARemedy, RemedyIsTriedAtMostAsOftenAsItsDriverAllows) {
   remedy.helps = false;
   cluster.options.choice.person = false;
   cluster.intents["leaf0"]->conduct = Conduct::converge;
@@ -407,8 +407,8 @@ TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-// One is over as soon as it is begun, and another waits for it.
-TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
+// One ends as soon as it starts, and another waits for it.
+TEST_F(GateOfARemedy, ExhaustedRemedyDoesNotBlockOthers) {
   cluster.options.choice.person = false;
   Reinstall spent(*cluster.devices["gpu1"]);
   cluster.attached(*cluster.fleet().find("gpu1")).remedy = &spent;
@@ -432,14 +432,14 @@ TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
   EXPECT_EQ(report.steps[1].state, StepState::done);
 }
 
-TEST_F(GateOfARemedy, IsTriedOnlyWhereTheRunMayChangeAnything) {
+TEST_F(GateOfARemedy, RemedyIsTriedOnlyOnSelectedDevices) {
   cluster.options.choice.only = {"gpu1"};
   cluster.want("gpu1", kMtu, number(4000));
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
   EXPECT_EQ(remedy.cures, 0);
 }
 
-TEST_F(GateOfARemedy, WaitsForAPersonsWordWhereThePolicyAsksForIt) {
+TEST_F(GateOfARemedy, RemedyWaitsForApprovalUnderThePolicy) {
   cluster.policy = Policy{};
   cluster.policy->needs_approval[Disruption::traffic] = true;
   cluster.want("gpu1", "interface[rail0]/offload[tso]", no());
@@ -452,8 +452,8 @@ TEST_F(GateOfARemedy, WaitsForAPersonsWordWhereThePolicyAsksForIt) {
   EXPECT_EQ(remedy.cures, 1);
 }
 
-// Beside a change the remedy is not planned: it comes when the effect stays open.
-TEST_F(GateOfARemedy, IsJudgedWithTheChangeBesideItWhichIsUndone) {
+// Beside a change the remedy is not planned. It runs when the effect stays open.
+TEST_F(GateOfARemedy, RemedyIsJudgedWithTheChangeThatIsRolledBack) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [this] { return measurer.asked.size() < 2 ? GateVerdict::fail : GateVerdict::pass; };
   const ApplyReport report = cluster.converge();
@@ -464,8 +464,8 @@ TEST_F(GateOfARemedy, IsJudgedWithTheChangeBesideItWhichIsUndone) {
   EXPECT_EQ(cluster.devices["leaf0"]->truth().value(entry("fib[10.0.0.0/8]")), Value::set({"up0", "up1"}));
 }
 
-// Else there would be nothing to take back.
-TEST_F(Gate, ADeviceThatReadsAsBeforeTheChangeIsReadAgainForTheUndo) {
+// Otherwise there would be nothing to roll back.
+TEST_F(Gate, StaleReadIsRepeatedBeforeARollback) {
   SimulatedDevice& gpu1 = *cluster.devices["gpu1"];
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [&] {

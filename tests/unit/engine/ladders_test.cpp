@@ -1,4 +1,4 @@
-// Ladders where references, or the schema, leave them no order.
+// Ladders where references or the schema leave no valid order.
 #include "reconciler/engine/ladders.hpp"
 
 #include "cluster.hpp"
@@ -12,21 +12,21 @@ const char* const kMax = "interface[swp1]/class[3]/ecn-max";
 
 using Rows = std::vector<Row>;
 
-// The schema's rows, changed.
+// The rows of the schema, modified by `change`.
 Rows rows_with(const std::function<void(Rows&)>& change) {
   Rows all(kSchema.begin(), kSchema.end());
   change(all);
   return all;
 }
 
-// A buffer that must come after the threshold that its ladder puts above it.
+// A buffer that must follow the threshold that its ladder puts above it.
 const Row& contrary_row(RowId id) {
   static const Rows rows = rows_with(
       [](Rows& all) { all[row("interface[*]/buffer[*]/size")].refers_to = "interface[*]/class[*]/ecn-max"; });
   return rows[id];
 }
 
-// Each after the other.
+// Each must follow the other.
 const Row& endless_row(RowId id) {
   static const Rows rows = rows_with([](Rows& all) {
     all[row("interface[*]/buffer[*]/size")].refers_to = "interface[*]/class[*]/ecn-max";
@@ -64,7 +64,7 @@ struct Thresholds {
   Cluster cluster;
 };
 
-TEST(Ladders, AreGivenUpWhereReferencesContradictThemAndThePlanSaysSo) {
+TEST(Ladders, AreDroppedWithANoteWhenReferencesContradictThem) {
   Thresholds two;
   const Result<Plan> as_is = plan_by(two.cluster, nullptr);
   ASSERT_TRUE(as_is);
@@ -76,7 +76,7 @@ TEST(Ladders, AreGivenUpWhereReferencesContradictThemAndThePlanSaysSo) {
       << plan_lines(*contrary);
 }
 
-TEST(Ladders, OfReferencesThatGoRoundThereIsNoPlan) {
+TEST(Ladders, CyclicReferencesHaveNoPlan) {
   Thresholds two;
   const Result<Plan> endless = plan_by(two.cluster, endless_row);
   ASSERT_FALSE(endless) << plan_lines(*endless);
@@ -90,8 +90,8 @@ TEST(Ladders, WithoutPfcEveryClassIsLossy) {
   EXPECT_TRUE(changes[0].lossy);
 }
 
-// A lossless one is on the ladder of lossless classes, which has PFC before it.
-TEST(Ladders, OfClassesOnlyThatOfCnpsIsOnTheLadderOfEcn) {
+// A lossless class is on the ladder of lossless classes, where PFC comes first.
+TEST(Ladders, OnlyTheLossyClassIsOnTheEcnLadder) {
   const auto ladders = [](bool lossy) {
     AtomChange change{entry("interface[swp1]/class[6]"), Value{}, there(), 0, false};
     change.lossy = lossy;
@@ -106,7 +106,7 @@ TEST(Ladders, OfClassesOnlyThatOfCnpsIsOnTheLadderOfEcn) {
 }
 
 // RFC 3168: the lowest two bits of the ToS byte; 0 is not ECN-capable, whatever the DSCP.
-TEST(Ladders, OfEcnAreClimbedByAToSByteThatBecomesCapable) {
+TEST(Ladders, EcnRungIsClimbedWhenTheTosByteBecomesEcnCapable) {
   const RowId tos = row("interface[*]/roce-tos");
   const auto rung = std::ranges::find(kSchema[tos].rungs, Ladder::ecn, &Rung::ladder);
   ASSERT_NE(rung, kSchema[tos].rungs.end());

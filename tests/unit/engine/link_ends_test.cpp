@@ -1,4 +1,5 @@
-// A device that refuses its part of a link's change: both ends are alike in the end, or it is said why not.
+// A device refuses its part of a link's change: either both ends are equal afterwards, or the report explains
+// why not.
 #include "reconciler/engine/link_ends.hpp"
 
 #include "cluster.hpp"
@@ -9,7 +10,8 @@ namespace {
 
 Value priorities(std::vector<std::string> words) { return Value::set(std::move(words)); }
 
-// Two hosts under one leaf, lossless at both ends of both cables; the leaf's frames grow too.
+// Two hosts under one leaf switch, lossless at both ends of both cables. The MTU of the leaf switch grows
+// too.
 struct Rails {
   Rails() {
     cluster.add("gpu1");
@@ -41,7 +43,7 @@ std::string all(const std::vector<std::string>& notes) {
   return out;
 }
 
-TEST(LinkEnds, WhatMustBeAlikeIsOfOneMatterWithAllThatGoesWithIt) {
+TEST(LinkEnds, EntriesThatMustMatchShareOneMatterWithTheirDependents) {
   EXPECT_EQ(matter_of(row("interface[*]/pfc")), LinkMatter::lossless);
   EXPECT_EQ(matter_of(row("interface[*]/class[*]/priority")), LinkMatter::lossless);
   EXPECT_EQ(matter_of(row("interface[*]/class[*]/share")), LinkMatter::lossless)
@@ -54,7 +56,7 @@ TEST(LinkEnds, WhatMustBeAlikeIsOfOneMatterWithAllThatGoesWithIt) {
   EXPECT_EQ(matter_of(row("interface[*]/address[*]")), LinkMatter::none) << "works with any MTU";
 }
 
-TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
+TEST(LinkEnds, RefusalRollsBackOnlyTheFarEnd) {
   Rails rails;
   rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
   const ApplyReport report = rails.cluster.converge();
@@ -66,7 +68,7 @@ TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
   EXPECT_EQ(rails.have("leaf0", "interface[swp1]/mtu"), number(9216));
   EXPECT_EQ(rails.have("leaf0", "interface[swp2]/pfc"), priorities({"3"}));
   EXPECT_EQ(rails.have("gpu2", "interface[rail0]/pfc"), priorities({"3"}));
-  EXPECT_NE(all(report.notes).find("leaf0:swp1 is taken back: gpu1:rail0"), std::string::npos)
+  EXPECT_NE(all(report.notes).find("leaf0:swp1 is rolled back: gpu1:rail0"), std::string::npos)
       << all(report.notes);
   EXPECT_EQ(rails.cluster.ledger.outcomes, (std::vector<std::string>{"undone", "partly"}));
 
@@ -75,7 +77,7 @@ TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
   EXPECT_TRUE(rails.cluster.plan().empty());
 }
 
-TEST(LinkEnds, WhatWasThereBeforeIsPutBackAtBothEnds) {
+TEST(LinkEnds, RefusalRestoresTheEarlierValueAtBothEnds) {
   Rails rails;
   ASSERT_EQ(rails.cluster.converge().verdict, ApplyVerdict::kept);
   for (const auto& [device, port] : {std::pair{"gpu1", "rail0"}, {"leaf0", "swp1"}})
@@ -86,7 +88,7 @@ TEST(LinkEnds, WhatWasThereBeforeIsPutBackAtBothEnds) {
   EXPECT_EQ(rails.have("leaf0", "interface[swp1]/pfc"), priorities({"3"}));
 }
 
-TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
+TEST(LinkEnds, RefusedRollbackReportsThatTheEndsDiffer) {
   Rails rails;
   auto& gpu1 = *rails.cluster.devices["gpu1"];
   gpu1.refuses = {row("interface[*]/class[*]/share")};
@@ -100,8 +102,8 @@ TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
       << all(report.notes);
 }
 
-// A host that waits for a person's word is not done by plan: nothing is taken back for it.
-TEST(LinkEnds, WhatIsHeldIsNoFailure) {
+// A host that needs approval is left undone on purpose: nothing is rolled back for it.
+TEST(LinkEnds, HeldEndIsNotAFailure) {
   Rails rails;
   const Plan plan = rails.cluster.plan();
   std::vector<StepResult> results(plan.steps.size());
@@ -115,8 +117,8 @@ TEST(LinkEnds, WhatIsHeldIsNoFailure) {
   EXPECT_FALSE(half_done(plan, results, rails.cluster.fleet()).empty());
 }
 
-// The other end has no part in it.
-TEST(LinkEnds, AFailureOfWhatNeedNotBeAlikeLeavesNothingHalfDone) {
+// The change has no part at the other end.
+TEST(LinkEnds, FailureOfAnEntryThatNeedNotMatchRollsBackNothing) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.add("leaf0", "leaf");
@@ -129,8 +131,8 @@ TEST(LinkEnds, AFailureOfWhatNeedNotBeAlikeLeavesNothingHalfDone) {
   EXPECT_TRUE(half_done(plan, results, cluster.fleet()).empty());
 }
 
-// What it did, nobody knows: then the other end is not moved under it.
-TEST(LinkEnds, AnEndThatCanNotBeReadAfterAWriteIsToldAndTheOtherIsLeft) {
+// The outcome of the write is unknown, so the other end is not changed again.
+TEST(LinkEnds, EndUnreadableAfterItsWriteIsReportedAndTheOtherKept) {
   Rails rails;
   const Plan plan = rails.cluster.plan();
   SimulatedDevice& gpu1 = *rails.cluster.devices["gpu1"];
@@ -143,8 +145,8 @@ TEST(LinkEnds, AnEndThatCanNotBeReadAfterAWriteIsToldAndTheOtherIsLeft) {
   EXPECT_NE(all(report.notes).find("gpu1:rail0 can't be read"), std::string::npos) << all(report.notes);
 }
 
-// It was never asked for anything: it is as it was.
-TEST(LinkEnds, AnEndThatIsGoneBeforeItsWriteHasTheOtherTakenBack) {
+// The lost device was never written to, so it is unchanged.
+TEST(LinkEnds, EndLostBeforeItsWriteRollsBackTheOther) {
   Rails rails;
   const Plan plan = rails.cluster.plan();
   SimulatedDevice& gpu1 = *rails.cluster.devices["gpu1"];

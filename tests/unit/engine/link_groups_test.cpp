@@ -1,5 +1,5 @@
-// Steps at both ends of a link stand or fall as one: none begins where another can't, and what one wrote is
-// taken back where another does not take its part. What the devices have in the end tells.
+// The steps at both ends of a link succeed or fail as one: none starts where another can't, and a written end
+// is rolled back when another fails. The tests check the final state of the devices.
 #include <rapidcheck.h>
 
 #include "cluster.hpp"
@@ -14,8 +14,8 @@ constexpr std::int64_t kNew = 4000;
 
 std::string mtu_of(const std::string& port) { return "interface[" + port + "]/mtu"; }
 
-// Two hosts under a leaf, the leaf under a spine; every port gets another MTU, and every device a sysctl
-// besides.
+// Two hosts under a leaf switch, which is under a spine switch. Every port gets a new MTU, and every device
+// also a sysctl.
 struct Pod {
   explicit Pod(std::uint64_t seed = 1) : cluster(seed) {
     for (const auto& [name, role] :
@@ -71,7 +71,7 @@ const StepResult& result_of(const Plan& plan, const ApplyReport& report, const s
   throw std::runtime_error("no step changes " + path + " of " + device);
 }
 
-TEST(LinkGroups, AreInOneWaveAndThePlanSaysWhyThereIsNoCanary) {
+TEST(LinkGroups, ShareOneWaveAndThePlanExplainsTheMissingCanary) {
   Pod pod;
   for (const char* const host : {"gpu1", "gpu2"}) {  // in service
     pod.cluster.devices[host]->set(entry("interface[rail0]/address[10.0.0.1/31]"), there());
@@ -91,9 +91,9 @@ TEST(LinkGroups, AreInOneWaveAndThePlanSaysWhyThereIsNoCanary) {
   EXPECT_NE(notes.find("no device is first as a canary: the MTU must be alike"), std::string::npos) << notes;
 }
 
-// One that no word lifts, one that waits for a window, one that a person has to lift: the other end's step is
-// not begun.
-TEST(LinkGroups, WhatIsHeldAtOneEndIsNotBegunAtTheOther) {
+// Holds that no approval lifts, that wait for a window, or that need approval: the step at the other end is
+// not started.
+TEST(LinkGroups, HeldEndKeepsTheOtherFromStarting) {
   for (const Hold::Kind kind : {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::management,
                                 Hold::Kind::drain, Hold::Kind::host_policy, Hold::Kind::in_person}) {
     Pod pod;
@@ -111,11 +111,11 @@ TEST(LinkGroups, WhatIsHeldAtOneEndIsNotBegunAtTheOther) {
         << leaf.why;
     EXPECT_NE(leaf.why.find("a reason of its own"), std::string::npos) << leaf.why;
     const bool has_word = !word_of(kind, Disruption::traffic).empty();
-    EXPECT_EQ(report.exit_code(), has_word ? 2 : 1) << "whether a person's word is all that it wants";
+    EXPECT_EQ(report.exit_code(), has_word ? 2 : 1) << "whether approval is all that it wants";
   }
 }
 
-TEST(LinkGroups, WaitForAClosedWindowOfTheOtherEnd) {
+TEST(LinkGroups, WaitForTheWindowOfTheOtherEnd) {
   Pod pod;
   pod.cluster.policy_of["gpu1"].name = "never-now";
   pod.cluster.policy_of["gpu1"].windows = {
@@ -128,7 +128,7 @@ TEST(LinkGroups, WaitForAClosedWindowOfTheOtherEnd) {
   EXPECT_TRUE(result_of(plan, report, "leaf0", mtu_of("swp1")).waits);
 }
 
-TEST(LinkGroups, ADeviceThatCanNotBeReachedKeepsTheOtherEndFromBeginning) {
+TEST(LinkGroups, UnreachableDeviceKeepsTheOtherEndFromStarting) {
   for (const char* const gone : {"gpu1", "leaf0", "spine0"}) {
     Pod pod;
     const Plan plan = pod.cluster.plan();
@@ -150,7 +150,7 @@ TEST(LinkGroups, ADeviceThatCanNotBeReachedKeepsTheOtherEndFromBeginning) {
   }
 }
 
-// Stopped once leaf0 is written: a step at another end, which comes after it, never begins.
+// Stopped once leaf0 is written: the step at the other end, which comes later, never starts.
 ApplyReport stopped_between_the_ends(
     Pod& pod, const Plan& plan, const std::function<void()>& then = [] {}) {
   std::stop_source stop;
@@ -163,7 +163,7 @@ ApplyReport stopped_between_the_ends(
   return pod.cluster.apply_plan(plan, progress, stop.get_token());
 }
 
-TEST(LinkGroups, AStopBetweenTheEndsTakesBackTheFirst) {
+TEST(LinkGroups, StopBetweenTheEndsRollsBackTheFirst) {
   Pod pod;
   const Plan plan = pod.cluster.plan();
   const ApplyReport report = stopped_between_the_ends(pod, plan);
@@ -172,7 +172,7 @@ TEST(LinkGroups, AStopBetweenTheEndsTakesBackTheFirst) {
   EXPECT_EQ(pod.mtu({"gpu1", "rail0"}), kOld);
 }
 
-TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
+TEST(LinkGroups, RollbackThatCannotBeJournalledIsReported) {
   Pod pod;
   const Plan plan = pod.cluster.plan();
   const ApplyReport report =
@@ -188,7 +188,7 @@ TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
         << told(plan, report);
 }
 
-TEST(LinkGroups, AHostWhosePolicyRefusesHoldsBackNoMoreThanItsOwnCable) {
+TEST(LinkGroups, HostPolicyHoldsOnlyItsOwnCable) {
   class Refuses final : public Permission {
    public:
     std::optional<std::string> why_not(const Change& change) const override {
@@ -211,14 +211,14 @@ TEST(LinkGroups, AHostWhosePolicyRefusesHoldsBackNoMoreThanItsOwnCable) {
     EXPECT_EQ(pod.cluster.devices[device]->truth().value(pod.kSysctl), Value::text("1")) << device;
 }
 
-// Whatever is held, refuses, disappears or is stopped, and whenever: a cable has one MTU.
-TEST(LinkGroups, NoCableHasTwoMtusInTheEnd) {
+// Whatever is held, refuses, disappears or is stopped, at any time: a cable ends with one MTU.
+TEST(LinkGroups, EveryCableEndsWithOneMtu) {
   EXPECT_TRUE(rc::check([] {
     Pod pod(*rc::gen::inRange<std::uint64_t>(1, 1000));
     const std::vector<std::string> names{"gpu1", "gpu2", "leaf0", "spine0"};
     const auto any = [&] { return names[*rc::gen::inRange<std::size_t>(0, names.size())]; };
     if (*rc::gen::arbitrary<bool>()) {
-      for (const std::string& name : names)  // the other way round: hosts come first
+      for (const std::string& name : names)  // the opposite order: hosts come first
         for (const Entry& one : pod.cluster.intents[name]->want.entries())
           if (one.path.text().ends_with("/mtu")) pod.cluster.want(name, one.path.text(), number(1280));
     }
@@ -244,8 +244,8 @@ TEST(LinkGroups, NoCableHasTwoMtusInTheEnd) {
     };
     const ApplyReport report = pod.cluster.apply_plan(plan, progress, stop.get_token());
     RC_LOG() << told(plan, report) << pod.lines() << "lost " << lost << " at " << at << '\n';
-    // Only of a device that is gone once it was written to nobody can say more, or do more; then its port is
-    // told, and no other one of a cable whose ends are alike.
+    // Only for a device lost after its write can the run neither report nor do more. Then its port is
+    // reported, and no other port of a cable whose ends are equal.
     std::string told_ports;
     for (const std::string& note : report.notes)
       if (note.find(" can't be read: ") != note.npos ||

@@ -1,4 +1,5 @@
-// A device in maintenance: told apart, no alert, counted as out of service, and not healed unasked.
+// A device in maintenance: reported separately, no alert, counted as out of service, and not healed
+// automatically.
 #include "cluster.hpp"
 #include "reconciler/engine/watch.hpp"
 #include "tests/plan_lines.hpp"
@@ -6,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kMtu = "interface[rail0]/mtu";
+constexpr const char* kRailMtu = "interface[rail0]/mtu";
 constexpr const char* kUntil = "until 2026-12-01: optics";
 
 // Two hosts whose MTU differs; gpu2 is in maintenance.
@@ -14,16 +15,16 @@ struct Hosts {
   Hosts() {
     for (const char* const name : {"gpu1", "gpu2"}) {
       cluster.add(name);
-      cluster.devices[name]->set(entry(kMtu), number(1500));
-      cluster.want(name, kMtu, number(9000));
+      cluster.devices[name]->set(entry(kRailMtu), number(1500));
+      cluster.want(name, kRailMtu, number(9000));
     }
     cluster.list()[1].maintenance = kUntil;
   }
-  void heal(const std::string& name) { cluster.devices[name]->set(entry(kMtu), number(9000)); }
+  void heal(const std::string& name) { cluster.devices[name]->set(entry(kRailMtu), number(9000)); }
   Cluster cluster;
 };
 
-TEST(Maintenance, WhatDiffersIsToldApartAndIsNoDrift) {
+TEST(Maintenance, DifferenceIsReportedSeparatelyAndIsNoDrift) {
   Hosts hosts;
   hosts.heal("gpu1");
   const DriftReport report = hosts.cluster.report();
@@ -39,14 +40,14 @@ TEST(Maintenance, WhatDiffersIsToldApartAndIsNoDrift) {
   EXPECT_EQ(report.exit_code(), 0);
 }
 
-TEST(Maintenance, OfOthersDriftIsDrift) {
+TEST(Maintenance, DriftOfOtherDevicesIsDrift) {
   Hosts hosts;
   const DriftReport report = hosts.cluster.report();
   EXPECT_EQ(report.drifted, 1U);
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-TEST(Maintenance, NobodyExpectsThatItAnswers) {
+TEST(Maintenance, UnreachableDeviceIsExpected) {
   Hosts hosts;
   hosts.heal("gpu1");
   hosts.cluster.devices["gpu2"]->unreachable = true;
@@ -59,7 +60,7 @@ TEST(Maintenance, NobodyExpectsThatItAnswers) {
   EXPECT_EQ(hosts.cluster.report().exit_code(), 3);
 }
 
-TEST(Maintenance, APersonsApplyReachesItAndThePlanSaysWhereItIs) {
+TEST(Maintenance, InteractiveApplyIncludesItWithANote) {
   Hosts hosts;
   const Plan plan = hosts.cluster.plan();
   ASSERT_EQ(plan.steps.size(), 2U);
@@ -68,10 +69,10 @@ TEST(Maintenance, APersonsApplyReachesItAndThePlanSaysWhereItIs) {
                               ? std::vector<std::string>{"in maintenance until 2026-12-01: optics"}
                               : std::vector<std::string>{});
   EXPECT_EQ(hosts.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
-  EXPECT_EQ(hosts.cluster.devices["gpu2"]->truth().value(entry(kMtu)), number(9000));
+  EXPECT_EQ(hosts.cluster.devices["gpu2"]->truth().value(entry(kRailMtu)), number(9000));
 }
 
-TEST(Maintenance, NothingHealsItUnasked) {
+TEST(Maintenance, IsNotHealedAutomatically) {
   Hosts hosts;
   PlanChoice unasked;
   unasked.person = false;
@@ -79,7 +80,7 @@ TEST(Maintenance, NothingHealsItUnasked) {
   EXPECT_FALSE(unasked.allows(hosts.cluster.fleet()[1]));
 }
 
-// leaf0 has both spines for a prefix; spine1 is in maintenance, and dark.
+// leaf0 reaches a prefix over both spine switches. spine1 is in maintenance and down.
 struct Neighbour {
   Neighbour() {
     for (const char* const name : {"leaf0", "spine0", "spine1"})
@@ -100,7 +101,7 @@ struct Neighbour {
   Cluster cluster;
 };
 
-TEST(Maintenance, ExplainsWhatItsNeighboursLackOfIt) {
+TEST(Maintenance, ExplainsMissingEffectsOfNeighbours) {
   Neighbour pod;
   const DriftReport report = pod.cluster.report();
   EXPECT_EQ(report.items.size(), 4U);
@@ -122,7 +123,7 @@ class Cures final : public Remedy {
   Result<Done> cure(const ChangeSet&, const Call&) override { return Done{}; }
 };
 
-TEST(Maintenance, NothingIsCuredThatItExplains) {
+TEST(Maintenance, NoRemedyForEffectsThatItExplains) {
   Neighbour pod;
   Cures cures;
   pod.cluster.attached(0).remedy = &cures;
@@ -131,13 +132,13 @@ TEST(Maintenance, NothingIsCuredThatItExplains) {
   EXPECT_FALSE(pod.cluster.plan().empty()) << "it lacks the way over spine0, too";
 }
 
-TEST(Maintenance, AnApplyBesideItWaitsForNothingOfIt) {
+TEST(Maintenance, ApplyToOthersDoesNotWaitForItsEffects) {
   Neighbour pod;
   pod.cluster.want("leaf0", "sysctl[vm.swappiness]", Value::text("1"));
   EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-// What a watch tells, by device, once it has told something of so many.
+// The events of a watch, by device, once it has reported events of `devices` devices.
 std::map<std::string, WatchEvent> told_by_watch(Hosts& hosts, std::size_t devices) {
   std::map<std::string, WatchEvent> told;
   Watch watch(hosts.cluster.fleet(), hosts.cluster.executor, hosts.cluster.origins, hosts.cluster.sources, {},
@@ -152,7 +153,7 @@ std::map<std::string, WatchEvent> told_by_watch(Hosts& hosts, std::size_t device
   return told;
 }
 
-TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
+TEST(Maintenance, WatchMarksItsEvents) {
   Hosts hosts;
   const std::map<std::string, WatchEvent> told = told_by_watch(hosts, 2);
   ASSERT_EQ(told.size(), 2U);
@@ -160,7 +161,7 @@ TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
   EXPECT_EQ(told.at("gpu2").item.maintenance, kUntil);
 }
 
-TEST(Maintenance, AWatchTellsWhatDoesNotAnswerThereAsSuch) {
+TEST(Maintenance, WatchMarksItAsUnreadableInMaintenance) {
   Hosts hosts;
   hosts.heal("gpu1");
   hosts.cluster.devices["gpu2"]->unreachable = true;

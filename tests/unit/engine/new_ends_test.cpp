@@ -1,5 +1,4 @@
-// Hosts that a change brings into being: no pair ended there before, so what is broken there is taken back
-// there alone.
+// Hosts that a change adds: no pair ended there before, so a failure there is rolled back only there.
 #include "reconciler/engine/new_ends.hpp"
 
 #include "pairs_lab.hpp"
@@ -7,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// gpu1 is there; gpu2 and gpu3 come with the change, and so do their ports of the leaf.
+// gpu1 exists. gpu2 and gpu3 are added by the change, and so are their ports on the leaf switch.
 class NewHosts : public ::testing::Test {
  protected:
   NewHosts() {
@@ -21,7 +20,7 @@ class NewHosts : public ::testing::Test {
     cluster.options.measurer = &pairs;
     come("gpu2");
     come("gpu3");
-    pairs.before["gpu2"] = pairs.before["gpu3"] = SloState::broken;  // there is no way to them yet
+    pairs.before["gpu2"] = pairs.before["gpu3"] = SloState::broken;  // no path to them exists yet
     pairs.tell = [](const GateQuestion& question, GateFigure& one) {
       if (question.when != GateQuestion::When::after && one.state == SloState::broken) one.figure = 0;
     };
@@ -43,14 +42,14 @@ class NewHosts : public ::testing::Test {
   PairOfEachHost pairs;
 };
 
-TEST_F(NewHosts, ThatHoldAreKept) {
+TEST_F(NewHosts, ThatPassAreKept) {
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
   EXPECT_EQ(report.exit_code(), 0);
   EXPECT_EQ(cluster.ledger.befores.size(), 0u);
 }
 
-TEST_F(NewHosts, OneThatIsBrokenIsTakenBackAlone) {
+TEST_F(NewHosts, BrokenOneIsRolledBackAlone) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = pairs.confirmed_again["gpu3"] = SloState::broken;
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::undone_in_part) << report.gate->why;
@@ -59,15 +58,15 @@ TEST_F(NewHosts, OneThatIsBrokenIsTakenBackAlone) {
   EXPECT_EQ(report.undone.back().hosts, std::set<std::string>{"gpu3"});
   EXPECT_FALSE(is_there("gpu3"));
   EXPECT_TRUE(is_there("gpu2"));
-  // Both ends of the cable as they were, and the other cables as they are wanted.
+  // Both ends of the cable are as before, and the other cables are as desired.
   EXPECT_NE(leaf_mtu("swp3"), number(9000));
   EXPECT_EQ(leaf_mtu("swp2"), number(9000));
   EXPECT_EQ(cluster.ledger.outcomes.back(), "undone in part");
   EXPECT_EQ(cluster.ledger.gates[report.change_id], GateState::settled);
 }
 
-// The other new host could not be written.
-TEST_F(NewHosts, ThatAreTakenBackHideNoFailureOfOthers) {
+// The write to the other new host fails.
+TEST_F(NewHosts, RolledBackOnesHideNoOtherFailure) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = pairs.confirmed_again["gpu3"] = SloState::broken;
   cluster.devices["gpu2"]->refuses = {row("interface[*]/mtu")};
   const ApplyReport report = cluster.converge();
@@ -76,8 +75,8 @@ TEST_F(NewHosts, ThatAreTakenBackHideNoFailureOfOthers) {
   EXPECT_EQ(report.exit_code(), 1);
 }
 
-// What only worked since the host is there is not waited for once it is gone.
-TEST_F(NewHosts, WhatCameWithThemGoesWithThem) {
+// The rollback does not wait for an effect that exists only since the host was added.
+TEST_F(NewHosts, TheirEffectsAreNotAwaitedAfterARollback) {
   const Path peer = entry("interface[rail0]/peer");
   cluster.want("gpu3", peer.text(), Value::text("leaf0:swp3"));
   cluster.devices["gpu3"]->effects = [peer](Tree& tree) {
@@ -93,7 +92,7 @@ TEST_F(NewHosts, WhatCameWithThemGoesWithThem) {
   EXPECT_FALSE(is_there("gpu3"));
 }
 
-TEST_F(NewHosts, WhatIsAtTheOtherEndsOfTheirCablesComesWithThem) {
+TEST_F(NewHosts, IncludeEffectsAtTheFarEndsOfTheirCables) {
   const NewEnds ends = new_ends(cluster.plan().steps, cluster.fleet());
   const auto comes = [&](const std::string& device, const char* path) {
     return comes_with(ends, cluster.fleet(), device, entry(path));
@@ -104,8 +103,8 @@ TEST_F(NewHosts, WhatIsAtTheOtherEndsOfTheirCablesComesWithThem) {
   EXPECT_FALSE(comes("gpu1", "interface[rail0]/peer"));
 }
 
-// What was taken back is not written again unasked; the others are as wanted.
-TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
+// What was rolled back is not written again without approval. The others are as desired.
+TEST_F(NewHosts, RolledBackOnesAreHeld) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;
   cluster.converge();
   pairs.after.clear();
@@ -120,7 +119,7 @@ TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-TEST_F(NewHosts, AllThatAreBrokenAreTakenBack) {
+TEST_F(NewHosts, AllBrokenOnesAreRolledBack) {
   for (const char* const host : {"gpu2", "gpu3"}) pairs.after[host] = pairs.again[host] = SloState::broken;
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.exit_code(), 2);
@@ -129,7 +128,7 @@ TEST_F(NewHosts, AllThatAreBrokenAreTakenBack) {
   EXPECT_TRUE(is_there("gpu1"));
 }
 
-TEST_F(NewHosts, ThatNoBenchmarkCanTellAreOwed) {
+TEST_F(NewHosts, WithUnknownVerdictStayPending) {
   pairs.after["gpu3"] = SloState::unknown;
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
@@ -138,8 +137,8 @@ TEST_F(NewHosts, ThatNoBenchmarkCanTellAreOwed) {
   EXPECT_EQ(cluster.ledger.subjects[report.change_id], std::set<std::string>{"gpu3"});
 }
 
-// Their pairs are not there before their wave, and tell nothing of the waves before it.
-TEST_F(NewHosts, OfLaterWavesBreakNothing) {
+// Their pairs do not exist before their wave and say nothing about earlier waves.
+TEST_F(NewHosts, OfLaterWavesDoNotFailEarlierGates) {
   cluster.want("gpu1", kMtu, number(4000));
   cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
   Plan plan = cluster.plan();
@@ -157,8 +156,8 @@ TEST_F(NewHosts, OfLaterWavesBreakNothing) {
   EXPECT_TRUE(is_there("gpu3"));
 }
 
-// Where only their addresses are to come, nothing else leaves their pairs out of the gates before.
-TEST_F(NewHosts, OfLaterWavesBreakNothingByTheirAddressesAlone) {
+// Where only their addresses are missing, nothing else excludes their pairs from earlier gates.
+TEST_F(NewHosts, OfLaterWavesWithOnlyAddressesMissingDoNotFailEarlierGates) {
   for (const char* const host : {"gpu2", "gpu3"}) {
     cluster.devices[host]->set(entry(kMtu), number(9000));
     cluster.devices["leaf0"]->set(entry(std::string("interface[swp") + host[3] + "]/mtu"), number(9000));
@@ -178,8 +177,8 @@ TEST_F(NewHosts, OfLaterWavesBreakNothingByTheirAddressesAlone) {
   EXPECT_TRUE(is_there("gpu2"));
 }
 
-// Somebody took its address away, and it is mended: what is broken there still was so before.
-TEST_F(NewHosts, WhatIsMendedIsNone) {
+// Its address was removed by another writer and is restored. What is still broken there was broken before.
+TEST_F(NewHosts, RepairedHostIsNotNew) {
   cluster.options.was_written = [](const std::string& device, Path) { return device == "gpu3"; };
   pairs.after["gpu3"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -188,8 +187,8 @@ TEST_F(NewHosts, WhatIsMendedIsNone) {
   EXPECT_TRUE(is_there("gpu3"));
 }
 
-// An older host that the same change breaks is no new end: all of the change goes.
-TEST_F(NewHosts, WhatHeldBeforeHasTheChangeUndoneWhole) {
+// A failure of an existing host rolls back the whole change.
+TEST_F(NewHosts, RegressionOfAnExistingHostRollsBackEverything) {
   cluster.want("gpu1", kMtu, number(4000));
   cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
   pairs.after["gpu1"] = SloState::broken;
@@ -199,8 +198,8 @@ TEST_F(NewHosts, WhatHeldBeforeHasTheChangeUndoneWhole) {
   EXPECT_FALSE(is_there("gpu2"));
 }
 
-// It had another pool's addresses: as slow as it was before is not broken by the change.
-TEST_F(NewHosts, WhatTrafficReachedBeforeIsNotNew) {
+// The host had addresses of another pool. As slow as before is not broken by the change.
+TEST_F(NewHosts, HostReachableBeforeIsNotNew) {
   pairs.tell = [](const GateQuestion&, GateFigure&) {};
   pairs.after["gpu3"] = SloState::broken;
   const ApplyReport report = cluster.converge();
@@ -209,14 +208,14 @@ TEST_F(NewHosts, WhatTrafficReachedBeforeIsNotNew) {
   EXPECT_TRUE(is_there("gpu3"));
 }
 
-// A port that had one of its addresses was an end before.
-TEST_F(NewHosts, APortWithAnotherAddressIsNotNew) {
+// A port that already had one of its addresses was an end before.
+TEST_F(NewHosts, PortWithAnAdditionalAddressIsNotNew) {
   cluster.converge();
   cluster.want("gpu2", "interface[rail0]/address[fd00::1/127]", there());
   EXPECT_TRUE(new_ends(cluster.plan().steps, cluster.fleet()).empty());
 }
 
-// Crosses where the subject names the cable.
+// A pair crosses a cable if its name contains the cable's letter.
 class ByName final : public Measurer {
  public:
   Result<GateMeasurement> measure(const GateQuestion&, const Call&) override { return GateMeasurement{}; }
@@ -238,9 +237,9 @@ TEST(HostsToBlame, AreThoseWithTheMostBrokenPairs) {
   using Hosts = std::set<std::string>;
   EXPECT_EQ(of({"ad", "bd", "cd"}), (Hosts{"D"}));
   EXPECT_EQ(of({"ad", "bd", "cd", "xc"}), (Hosts{"C", "D"}));
-  EXPECT_EQ(of({"ad"}, {"ab", "ac"}), (Hosts{"D"}));  // A's others hold
-  EXPECT_EQ(of({"ad"}), (Hosts{"A", "D"}));           // nothing tells
-  EXPECT_EQ(of({"xy"}), Hosts{});                     // ends at none of them
+  EXPECT_EQ(of({"ad"}, {"ab", "ac"}), (Hosts{"D"}));  // A's other pairs hold
+  EXPECT_EQ(of({"ad"}), (Hosts{"A", "D"}));           // nothing decides
+  EXPECT_EQ(of({"xy"}), Hosts{});                     // ends at no new host
   EXPECT_EQ(of({}), Hosts{});
 }
 

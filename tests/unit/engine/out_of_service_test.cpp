@@ -1,11 +1,11 @@
-// What is out of service already, joined with what a step takes out.
+// Combines what is already out of service with what a step takes out.
 #include "cluster.hpp"
 #include "reconciler/engine/service.hpp"
 
 namespace lockstep {
 namespace {
 
-TEST(OutOfService, OfADeviceThatDoesNotAnswerTheWorseOfBothCountsWhereMoreIsDisturbed) {
+TEST(OutOfService, UnansweredDeviceCountsAsUpOrDownWhicheverIsWorse) {
   Cluster cluster;
   for (const char* const name : {"leaf0", "leaf1", "spine0"})
     cluster.add(name, name[0] == 'l' ? "leaf" : "spine");
@@ -24,7 +24,7 @@ TEST(OutOfService, OfADeviceThatDoesNotAnswerTheWorseOfBothCountsWhereMoreIsDist
   EXPECT_DOUBLE_EQ(out.capacity_left(at_both, at_both, cluster.wiring), 0.88) << "as it may be down";
 }
 
-TEST(OutOfService, WhatIsOnlyNotJudgedYetReturns) {
+TEST(OutOfService, UnjudgedDevicesAreReturning) {
   OutOfService out{.devices = {{"spine0", "it is off"}, {"spine1", "change 7 is not judged"}}, .cables = {}};
   out.unjudged_devices = {"spine1"};
   const Outage all = out.with({});

@@ -1,4 +1,4 @@
-// What is on the own path changes last, and the last way to a device is not cut.
+// Devices on the own path change last, and the last path to a device is not cut.
 #include "cluster.hpp"
 #include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// Hosts, three leaves and two spines, all of which carry traffic and get another sysctl.
+// Hosts, three leaf switches and two spine switches. All carry traffic and get a new sysctl value.
 class Served : public Cluster {
  public:
   explicit Served(int hosts) {
@@ -36,7 +36,7 @@ class Served : public Cluster {
   }
 };
 
-TEST(OwnPath, ComesAfterAllElseAndThisMachineWithItsLeafLast) {
+TEST(OwnPath, ChangesLateAndThisMachineWithItsLeafLast) {
   Served pod(4);
   pod.on_path("gpu0", OwnRank::nearest, "");
   pod.on_path("leaf0", OwnRank::nearest, "gpu3");
@@ -70,16 +70,16 @@ TEST(OwnPath, ComesAfterAllElseAndThisMachineWithItsLeafLast) {
   }
 }
 
-TEST(OwnPath, IsNoMatterWhereNothingIsReachedOverTheNetwork) {
+TEST(OwnPath, IsIrrelevantWithoutDevicesReachedOverTheNetwork) {
   Served pod(3);
   const Plan plan = pod.plan();
   EXPECT_EQ(plan.waves(), 3U);
   for (const Step& step : plan.steps) EXPECT_TRUE(step.notes.empty());
 }
 
-// MTU up: switches before hosts. What hosts wait for comes before them, on the own path or not; of its role
-// it is the last.
-TEST(OwnPath, YieldsToTheOrderOfChanges) {
+// The MTU grows: switches before hosts. Steps that hosts wait for come before them, whether on the own path
+// or not, but last within their role.
+TEST(OwnPath, YieldsToTheRequiredOrder) {
   Cluster cluster;
   for (int i = 0; i < 4; ++i) {
     const std::string host = "gpu" + std::to_string(i);
@@ -114,7 +114,7 @@ TEST(OwnPath, YieldsToTheOrderOfChanges) {
   }
 }
 
-TEST(OwnPath, TheLastWayToADeviceIsNotCutWithoutADeadMan) {
+TEST(OwnPath, LastPathToADeviceIsNotCutWithoutAutomaticRollback) {
   for (const bool undoes : {false, true})
     for (const bool has_another : {false, true}) {
       Cluster cluster;
@@ -126,7 +126,7 @@ TEST(OwnPath, TheLastWayToADeviceIsNotCutWithoutADeadMan) {
       const Plan plan = cluster.plan();
       ASSERT_EQ(plan.steps.size(), 1U);
       const Step& step = plan.steps.front();
-      EXPECT_EQ(step.undo_after.has_value(), undoes && !has_another);
+      EXPECT_EQ(step.undo_after.has_value(), undoes);
       ASSERT_EQ(step.holds.size(), undoes || has_another ? 0U : 1U);
       for (const Hold& hold : step.holds) EXPECT_EQ(hold.kind, Hold::Kind::management);
     }

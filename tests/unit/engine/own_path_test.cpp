@@ -1,4 +1,5 @@
-// The own path: which devices packets cross on the way from this machine, held to an enumeration of all ways.
+// The own path: the devices that packets cross on the way from this machine, compared with an enumeration of
+// all paths.
 #include "reconciler/engine/own_path.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-// Devices of every tier with some cables among them; each port has a name of its own.
+// Devices of every tier with some cables among them. Each port has a unique name.
 Topology any_fabric() {
   SmallFabric fabric;
   std::vector<DeviceIndex> devices;
@@ -30,20 +31,20 @@ Topology any_fabric() {
     }
   fabric.settle();
   std::uint32_t number = 0;
-  static std::deque<std::string> names;  // ports only refer to theirs
+  static std::deque<std::string> names;  // ports only hold a reference to their names
   while (names.size() < fabric.topology.ports.size()) names.push_back("p" + std::to_string(names.size()));
   for (TopologyPort& port : fabric.topology.ports) port.name = names[number++];
   return fabric.topology;
 }
 
-// All ways by which a packet that leaves by `first` can reach a device, each once: it goes up, then down.
+// All up-down paths by which a packet that leaves by `first` can reach a device, each once.
 class AllWays {
  public:
   AllWays(const Topology& topology, PortIndex first, const ReachedDevice& to)
       : topology_(topology), to_(to), self_(topology.ports[first].device) {
     walk(first, true, {});
   }
-  // Of those with the fewest cables: the ports by which each goes.
+  // The paths with the fewest cables, each as the ports by which it leaves.
   std::vector<std::vector<PortIndex>> shortest() const {
     std::vector<std::vector<PortIndex>> out;
     for (const std::vector<PortIndex>& way : all_)
@@ -78,7 +79,7 @@ class AllWays {
   std::vector<std::vector<PortIndex>> all_;
 };
 
-TEST(OwnPath, IsWhatAnyShortestWayUpAndDownCrosses) {
+TEST(OwnPath, IsEveryDeviceOnAShortestUpDownPath) {
   EXPECT_TRUE(rc::check([] {
     const Topology topology = any_fabric();
     const DeviceIndex self =
@@ -97,7 +98,7 @@ TEST(OwnPath, IsWhatAnyShortestWayUpAndDownCrosses) {
         one.at = there.first_port + *rc::gen::inRange<PortIndex>(0, there.port_count);
     }
 
-    std::map<std::string, std::set<std::string>> crossed;  // by device: what is behind it
+    std::map<std::string, std::set<std::string>> crossed;  // by device: the devices reached through it
     std::map<std::string, std::set<std::string>> entered;
     std::set<std::string> nearest;
     std::set<std::string> open;

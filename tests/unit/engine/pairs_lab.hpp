@@ -1,4 +1,4 @@
-// Hosts on one leaf, and a pair for each that is measured before a change and after it.
+// Hosts on one leaf switch, and one pair for each, measured before a change and after it.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-// A pair for each host, of a state before the change and of one after it; and what is measured without it.
+// One pair for each host, with its state before the change, after it, and after the rollback.
 class PairOfEachHost final : public Measurer {
  public:
   std::map<std::string, SloState> before;
   std::map<std::string, SloState> after;
   std::map<std::string, SloState> again;
-  std::map<std::string, SloState> confirmed_again;  // in the rounds that confirm it
+  std::map<std::string, SloState> confirmed_again;  // in the confirming rounds after the rollback
   std::function<void(const GateQuestion&, GateFigure&)> tell = [](const auto&, auto&) {
-  };                                           // more than the state
-  std::vector<std::string> without_benchmark;  // after a change
+  };                                           // sets more than the state
+  std::vector<std::string> without_benchmark;  // measured after a change
   std::vector<GateQuestion> asked;
   const std::map<std::string, SloState>& states_of(const GateQuestion& question) const {
     if (question.when == GateQuestion::When::before) return before;

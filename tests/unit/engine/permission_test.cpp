@@ -1,5 +1,5 @@
-// What a device's own policy refuses: shown in the plan, never done, whoever approves, and not by an undo or
-// a remedy either.
+// Changes that a device's own policy refuses: shown in the plan, and never made, whoever approves, not even
+// by a rollback or a remedy.
 #include <nlohmann/json.hpp>
 
 #include "cluster.hpp"
@@ -30,7 +30,7 @@ class Allowed : public testing::Test {
     cluster_.attached(0).permission = &permission_;
     cluster_.want("gpu1", "sysctl[kernel.core_pattern]", Value::text("|/tmp/x"));
     cluster_.want("gpu1", "sysctl[vm.swappiness]", Value::text("1"));
-    // Whoever approves everything that a person can.
+    // Everything that can be approved is approved.
     cluster_.options.approved = {Hold::Kind::approval,  Hold::Kind::budget,      Hold::Kind::drain,
                                  Hold::Kind::in_person, Hold::Kind::host_policy, Hold::Kind::management};
     cluster_.options.refusals_approved = true;
@@ -40,7 +40,7 @@ class Allowed : public testing::Test {
   Cluster cluster_;
 };
 
-TEST_F(Allowed, WhatIsRefusedIsAStepOfItsOwnThatNothingReleases) {
+TEST_F(Allowed, RefusedSettingIsASeparateStepThatNoApprovalLifts) {
   const Plan plan = cluster_.plan();
   ASSERT_EQ(plan.steps.size(), 2U) << plan_lines(plan);
   EXPECT_TRUE(plan.refused_by_host());
@@ -56,7 +56,7 @@ TEST_F(Allowed, WhatIsRefusedIsAStepOfItsOwnThatNothingReleases) {
   EXPECT_EQ(is("sysctl[vm.swappiness]"), Value::text("1"));
 }
 
-TEST_F(Allowed, DriftNamesWhyNoApplyMendsIt) {
+TEST_F(Allowed, DriftReportsTheHostPolicyReason) {
   const DriftReport report = cluster_.report();
   ASSERT_EQ(report.items.size(), 2U);
   for (const DriftEntry& item : report.items) {
@@ -66,8 +66,8 @@ TEST_F(Allowed, DriftNamesWhyNoApplyMendsIt) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-// What a route needs is refused: the route is not tried.
-TEST_F(Allowed, WhatDependsOnARefusedSettingIsNotTried) {
+// The route depends on a refused setting, so it is not tried.
+TEST_F(Allowed, DependentOfARefusedSettingIsSkipped) {
   permission_.refused_text = "admin";
   cluster_.want("gpu1", "interface[rail0]/admin", yes());
   cluster_.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.0.0.0 dev rail0"}));
@@ -90,7 +90,7 @@ class FailingGate : public ToldGate {
 };
 
 // The policy was edited while the change was measured.
-TEST_F(Allowed, AnUndoIsHeldToItToo) {
+TEST_F(Allowed, RollbackObeysThePolicyToo) {
   cluster_.intents.at("gpu1")->want.erase(entry("sysctl[kernel.core_pattern]"));
   FailingGate gate([this] { permission_.refused_text = "swappiness"; });
   cluster_.options.measurer = &gate;
@@ -128,7 +128,7 @@ class AllowedRemedy : public Allowed {
   CountedRemedy remedy_;
 };
 
-TEST_F(AllowedRemedy, ThatAPlanHasIsRefusedLikeAnyStep) {
+TEST_F(AllowedRemedy, PlannedRemedyIsRefusedLikeAnyStep) {
   cluster_.intents.at("gpu1")->want.erase(entry("sysctl[vm.swappiness]"));
   const Plan plan = cluster_.plan();
   ASSERT_EQ(plan.steps.size(), 1U) << plan_lines(plan);
@@ -138,7 +138,7 @@ TEST_F(AllowedRemedy, ThatAPlanHasIsRefusedLikeAnyStep) {
   EXPECT_EQ(remedy_.cures, 0);
 }
 
-TEST_F(AllowedRemedy, ThatFollowsAChangeIsRefusedToo) {
+TEST_F(AllowedRemedy, RemedyAfterAChangeIsRefusedToo) {
   const ApplyReport report = cluster_.converge();
   EXPECT_EQ(remedy_.cures, 0);
   ASSERT_EQ(report.steps.size(), 2U);
@@ -149,7 +149,7 @@ TEST_F(AllowedRemedy, ThatFollowsAChangeIsRefusedToo) {
   EXPECT_GT(remedy_.cures, 0) << "the refusal was what kept it back";
 }
 
-TEST_F(AllowedRemedy, ThatDisturbsTrafficNeedsAPersonWhereThePolicySaysSo) {
+TEST_F(AllowedRemedy, DisruptiveRemedyNeedsInteractiveApproval) {
   permission_.refuses = false;
   permission_.unasked = "the policy wants an answer";
   cluster_.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};
@@ -157,11 +157,11 @@ TEST_F(AllowedRemedy, ThatDisturbsTrafficNeedsAPersonWhereThePolicySaysSo) {
   EXPECT_EQ(remedy_.cures, 0);
 }
 
-TEST_F(Allowed, APersonsAnswerCannotBeGivenBeforehand) {
+TEST_F(Allowed, InteractiveApprovalCannotBeGivenInAdvance) {
   permission_.refuses = false;
   permission_.unasked = "the policy wants an answer";
   cluster_.want("gpu1", "interface[rail0]/mtu", number(9000));
-  cluster_.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};  // --yes
+  cluster_.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};  // as with --yes
   EXPECT_EQ(cluster_.converge().verdict, ApplyVerdict::partly);
   EXPECT_FALSE(is("interface[rail0]/mtu"));
   cluster_.options.approved.add(Hold::Kind::in_person);

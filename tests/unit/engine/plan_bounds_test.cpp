@@ -1,4 +1,4 @@
-// Where a plan's limits are: what is just allowed, what belongs together, what waits for what.
+// The limits of a plan: what is just allowed, what belongs together, and what waits for what.
 #include "cluster.hpp"
 #include "reconciler/engine/atoms.hpp"
 #include "tests/plan_lines.hpp"
@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// Of ten settings three would be deleted.
-TEST(PlanBounds, ADeletionIsAShareOfAllThatIsWantedOrDeleted) {
+// Three of ten settings would be deleted.
+TEST(PlanBounds, DeletionShareCountsDesiredAndDeletedEntries) {
   for (const auto& [allowed, refusals] : {std::pair{0.29, 1U}, {0.3, 0U}}) {
     Cluster cluster;
     cluster.add("gpu1");
@@ -24,8 +24,8 @@ TEST(PlanBounds, ADeletionIsAShareOfAllThatIsWantedOrDeleted) {
   }
 }
 
-// Before that it would be added to what is about to be deleted; and what is refused is refused whole.
-TEST(PlanBounds, WhatIsAddedBelowARecreatedEntryComesAfterItIsThereAgain) {
+// Earlier it would be added to an object that is about to be deleted. What is refused is refused as a whole.
+TEST(PlanBounds, ChildOfARecreatedEntryIsAddedAfterIt) {
   Cluster cluster;
   cluster.add("leaf0", "leaf");
   for (const auto& [path, value] : std::vector<std::pair<const char*, Value>>{
@@ -48,8 +48,8 @@ TEST(PlanBounds, WhatIsAddedBelowARecreatedEntryComesAfterItIsThereAgain) {
   EXPECT_EQ(make_atoms(input.devices.at(0), schema_columns()).atoms.size(), 1U) << plan_lines(plan);
 }
 
-// A leaf with two uplinks in service, whose class changes at both.
-TEST(PlanBounds, PortsThatLeaveJustWhatThePolicyWantsChangeInOneStep) {
+// A leaf switch with two uplinks in service, whose class changes at both.
+TEST(PlanBounds, PortsWithinMinCapacityChangeInOneStep) {
   for (const auto& [least, steps] : {std::pair{0.5, 1U}, {0.51, 2U}}) {
     Cluster cluster;
     cluster.add("leaf0", "leaf");
@@ -72,8 +72,8 @@ TEST(PlanBounds, PortsThatLeaveJustWhatThePolicyWantsChangeInOneStep) {
   }
 }
 
-// The gate between them lies there already.
-TEST(PlanBounds, BatchesOfOneWaveWaitForEachOtherAndNotForThoseOfAnotherWave) {
+// The gate between the waves already separates them.
+TEST(PlanBounds, BatchesWaitOnlyForBatchesOfTheSameWave) {
   Cluster cluster;
   add_live_spines(cluster, 5);
   cluster.policy = Policy{};

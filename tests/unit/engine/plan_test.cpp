@@ -63,7 +63,7 @@ TEST(Plan, RemovesInReverse) {
             "  route[main:10.0.0.0/8]: via 10.0.0.0 dev swp1 -> (none)\n");
 }
 
-TEST(Plan, AForeignAddressTellsThatAPortCarriesTraffic) {
+TEST(Plan, ForeignAddressMarksAPortAsLive) {
   for (const bool there : {true, false}) {
     Cluster cluster;
     cluster.add("gpu1");
@@ -171,7 +171,7 @@ TEST(Plan, RecreatesWithAllThatDependsOnIt) {
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.steps.size(), 1U);
   EXPECT_LT(place(plan, "leaf0", "bgp/neighbor[up0]"), place(plan, "leaf0", "bgp"));
-  EXPECT_EQ(plan.changes(), 1U);  // all but the number is transient
+  EXPECT_EQ(plan.changes(), 1U);  // all but the AS number is transient
   const auto report = cluster.apply_plan(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   EXPECT_TRUE(cluster.plan().empty());
@@ -196,7 +196,7 @@ TEST(Plan, ChangesOneMemberOfAGroupAtATime) {
 
 Hold only_hold(const Step& step) { return step.holds.empty() ? Hold{} : step.holds.front(); }
 
-TEST(Plan, SaysOfEachDrainThatNoDriverCarriesItAndWhatThatMeans) {
+TEST(Plan, ReportsAnUnsupportedDrainAndItsConsequence) {
   Cluster cluster = live_spines();
   cluster.policy->by_group = false;
   cluster.policy->drains_switches = true;
@@ -206,9 +206,9 @@ TEST(Plan, SaysOfEachDrainThatNoDriverCarriesItAndWhatThatMeans) {
     EXPECT_EQ(
         only_hold(step),
         (Hold{Hold::Kind::drain,
-              "nothing here brackets a step with bgp-graceful-shutdown: traffic is not moved away first; "
+              "no driver supports a drain by bgp-graceful-shutdown yet: traffic is not moved away first; "
               "onTimeout: "
-              "skip waits for a person's word"}));
+              "skip needs approval"}));
   }
   cluster.policy->on_timeout = Policy::Undrained::proceed;
   const Step goes_on = cluster.plan().steps.front();
@@ -238,8 +238,8 @@ TEST(Plan, ADrainThatStopsTheRolloutHoldsAllLaterWaves) {
   }
 }
 
-// The hosts wait for all switches (an MTU grows there first): whoever would come first by name does not.
-TEST(Plan, EachTierThatWaitsForAnotherHasWavesOfItsOwn) {
+// The hosts wait for all switches, where an MTU grows first, even those that would come first by name.
+TEST(Plan, TierThatWaitsForAnotherGetsItsOwnWaves) {
   Cluster cluster;
   for (const char* const host : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
     cluster.add(host);
@@ -265,8 +265,8 @@ TEST(Plan, EachTierThatWaitsForAnotherHasWavesOfItsOwn) {
                        {"spine0", 1}, {"spine1", 2}, {"gpu1", 2}, {"gpu2", 3}, {"gpu3", 4}, {"gpu4", 4}}));
 }
 
-// Two leaves of a pair, each with a bare port to one host: nothing in the leaves' own trees says that the
-// ports carry traffic.
+// A pair of leaf switches, each with an unconfigured port to one host: nothing in the trees of the leaf
+// switches shows that the ports carry traffic.
 Cluster leaves_of_a_host() {
   Cluster cluster;
   cluster.add("gpu1");
@@ -286,7 +286,7 @@ Cluster leaves_of_a_host() {
   return cluster;
 }
 
-TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndUsesIt) {
+TEST(Plan, TreatsAPortAsLiveWhenTheHostUsesIt) {
   Cluster cluster = leaves_of_a_host();
   cluster.devices["gpu1"]->set(entry("interface[rail0]/address[10.0.0.1/31]"), there());
   cluster.devices["gpu1"]->set(entry("interface[rail1]/address[10.0.1.1/31]"), there());
@@ -297,7 +297,7 @@ TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndUsesIt) {
   EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
 }
 
-TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndCannotBeRead) {
+TEST(Plan, TreatsAPortAsLiveWhenTheHostIsUnreadable) {
   Cluster cluster = leaves_of_a_host();
   cluster.devices["gpu1"]->unreachable = true;
   const Plan plan = cluster.plan();
@@ -305,8 +305,8 @@ TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndCannotBeRead) {
   EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
 }
 
-// As in a healing, or with --only.
-TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndWasNotLookedAt) {
+// As when healing, or with --only.
+TEST(Plan, TreatsAPortAsLiveWhenTheHostWasNotObserved) {
   Cluster cluster = leaves_of_a_host();
   ObserveRound round(cluster.fleet(), cluster.executor, {.only = {1, 2}});
   const std::vector<DeviceState> states = pump(cluster.executor, round);
@@ -317,7 +317,7 @@ TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndWasNotLookedAt) {
   EXPECT_EQ(plan->steps[1].after, std::vector<std::uint32_t>{1});
 }
 
-TEST(Plan, ChangesBarePortsAtOnceWhereNobodyUsesThem) {
+TEST(Plan, ChangesUnusedPortsAtOnce) {
   const Plan plan = leaves_of_a_host().plan();
   std::size_t leaves = 0;
   for (const Step& step : plan.steps) {
@@ -328,7 +328,7 @@ TEST(Plan, ChangesBarePortsAtOnceWhereNobodyUsesThem) {
   EXPECT_EQ(leaves, 2U);
 }
 
-TEST(Plan, HoldsASwitchOfBarePortsToItsBudgetWhileHostsUseIt) {
+TEST(Plan, AppliesTheBudgetToASwitchWhosePortsHostsUse) {
   Cluster cluster;
   cluster.add("gpu1");
   for (const std::string n : {"0", "1"}) {
@@ -357,7 +357,7 @@ TEST(Plan, BeginsWithOneDeviceThenAShareThenAll) {
   EXPECT_EQ(waves, (std::vector<std::uint32_t>{1, 2, 3, 3}));
 }
 
-TEST(Plan, BringsUpWhatCarriesNothingInOneWave) {
+TEST(Plan, BringsUpIdleDevicesInOneWave) {
   Cluster cluster = bare_host();
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
@@ -367,9 +367,9 @@ TEST(Plan, BringsUpWhatCarriesNothingInOneWave) {
   EXPECT_FALSE(plan.steps[0].live);
 }
 
-// Both ends' classes change together, and what leaf0 has to wait for through gpu1 would push them on for
-// ever.
-TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
+// The classes at both ends change together, and what leaf0 waits for through gpu1 could push them to later
+// waves forever.
+TEST(Plan, NoStepIsInAnEarlierWaveThanItsPredecessors) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.add("leaf0", "leaf");
@@ -401,7 +401,7 @@ TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << plan_lines(plan);
 }
 
-TEST(Plan, KeepsCapacityAndHoldsWhatHasNoRedundancy) {
+TEST(Plan, KeepsMinCapacityAndHoldsNonRedundantDevices) {
   Cluster cluster = live_spines();
   cluster.policy->by_group = false;
   cluster.policy->min_capacity["spine"] = 0.5;
@@ -422,7 +422,7 @@ TEST(Plan, KeepsCapacityAndHoldsWhatHasNoRedundancy) {
   EXPECT_EQ(held.steps[0].holds[0].kind, Hold::Kind::budget);
 }
 
-TEST(Plan, RefusesToCutItsOwnLastPathWithoutADeadMan) {
+TEST(Plan, HoldsACutOfTheLastPathWithoutAutomaticRollback) {
   for (const bool undoes : {false, true}) {
     Cluster cluster = bare_host();
     cluster.devices["gpu1"]->undoes_itself = undoes;
@@ -439,7 +439,7 @@ TEST(Plan, RefusesToCutItsOwnLastPathWithoutADeadMan) {
   }
 }
 
-TEST(Plan, RefusesToDeleteMoreThanItsShareUnasked) {
+TEST(Plan, RefusesToDeleteMoreThanMaxDelete) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.claim("gpu1", row("vlan[*]"));
@@ -454,7 +454,7 @@ TEST(Plan, RefusesToDeleteMoreThanItsShareUnasked) {
   EXPECT_TRUE(cluster.devices["gpu1"]->truth().value(entry("vlan[2]")));
 }
 
-TEST(Plan, LeavesAloneWhatSaysObserve) {
+TEST(Plan, SkipsDevicesInObserveMode) {
   Cluster cluster = bare_host();
   cluster.intents["gpu1"]->apply_allowed = false;
   EXPECT_TRUE(cluster.plan().empty());
@@ -478,7 +478,7 @@ TEST(Plan, SurvivesJsonAndRefusesAnEditedFile) {
   EXPECT_FALSE(plan_from_json(json));
 }
 
-TEST(Plan, RefusesStepsWhoseGroundHasMoved) {
+TEST(Plan, RefusesStaleSteps) {
   Cluster cluster = bare_host();
   const Plan plan = cluster.plan();
   EXPECT_TRUE(moved_ground(plan, cluster.fleet(), cluster.observe()).empty());

@@ -63,7 +63,7 @@ bool holds(const Tree& truth, const Tree& want) {
                      [&truth](const Entry& one) { return truth.value(one.path) == one.value; });
 }
 
-// Two devices on one cable, each as it happens to be, and each wanted otherwise.
+// Two devices on one cable, each with a random actual and a random desired state.
 std::map<std::string, Tree> any_two(Cluster& cluster) {
   std::map<std::string, Tree> wants;
   for (const auto& [name, role] : {std::pair{"gpu1", "host"}, std::pair{"leaf0", "leaf"}}) {
@@ -83,7 +83,7 @@ std::map<std::string, std::string> truths(const Cluster& cluster) {
   return out;
 }
 
-TEST(Properties, DiffThenApplyGivesWantAndASecondPlanIsEmpty) {
+TEST(Properties, ApplyReachesTheDesiredStateAndASecondPlanIsEmpty) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
     const std::map<std::string, Tree> wants = any_two(cluster);
@@ -98,7 +98,7 @@ TEST(Properties, DiffThenApplyGivesWantAndASecondPlanIsEmpty) {
   }));
 }
 
-TEST(Properties, WhatTheDryRunShowsIsWhatApplyWrites) {
+TEST(Properties, ApplyWritesExactlyThePlan) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
     any_two(cluster);
@@ -128,8 +128,8 @@ class Failing final : public ToldGate {
   int asked = 0;
 };
 
-// At whichever gate it fails, and by whatever waves it came there.
-TEST(Properties, WhatAGateRefusesIsAsItWas) {
+// Whichever gate fails, and after whichever waves.
+TEST(Properties, ChangeThatFailsItsGateIsFullyRolledBack) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
     any_two(cluster);
@@ -152,7 +152,7 @@ TEST(Properties, WhatAGateRefusesIsAsItWas) {
   }));
 }
 
-TEST(Properties, UndoRestores) {
+TEST(Properties, RollbackRestoresTheEarlierState) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster;
     auto& device = cluster.add("leaf0", "leaf");
@@ -172,7 +172,7 @@ TEST(Properties, UndoRestores) {
   }));
 }
 
-TEST(Properties, EveryPlanKeepsItsOwnOrder) {
+TEST(Properties, EveryPlanIsOrderedAndDeterministic) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster;
     for (const auto& [name, role] :
@@ -198,8 +198,8 @@ TEST(Properties, EveryPlanKeepsItsOwnOrder) {
   }));
 }
 
-// The slow obvious planner: an order is right if no addition comes before what it refers to among the
-// additions, and no removal after it among the removals. Every subset of a small device, both ways.
+// A simple reference check: an order is right if no addition comes before an addition that it refers to, and
+// no removal after a removal that it refers to. Covers every subset of a small device, in both directions.
 bool order_is_right(const std::vector<PlannedChange>& changes) {
   const auto refers = [](const PlannedChange& a, const PlannedChange& b) {
     return schema_row(a.path.row()).refers_to == schema_row(b.path.row()).pattern &&
@@ -213,7 +213,7 @@ bool order_is_right(const std::vector<PlannedChange>& changes) {
   return true;
 }
 
-TEST(Planner, EverySmallChangeSetIsOrderedAsTheObviousPlannerWould) {
+TEST(Planner, EverySubsetOfASmallDeviceIsOrderedByReferences) {
   const std::vector<std::pair<std::string, Value>> few{
       {"interface[p0]/mtu", number(9000)},
       {"interface[p0]/address[10.0.0.1/31]", there()},

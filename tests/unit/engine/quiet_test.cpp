@@ -1,4 +1,4 @@
-// What is still in use is waited for before it goes.
+// A removal waits until the entry is no longer in use.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr const char* kClass = "interface[rail0]/class[4]";
 
-// Tells of a class and of the MTU, by functions of the test.
+// Knows the usage of a class and of the MTU, by functions of the test.
 struct TestUsage final : Usage {
   bool knows(Path entry) const override {
     return known && (entry.row() == row("interface[*]/class[*]") || entry.row() == row("interface[*]/mtu"));
@@ -30,7 +30,7 @@ struct TestUsage final : Usage {
   int asked = 0;
 };
 
-// A host whose MTU shrinks, or whose lossless class goes; what it sends is RoCE.
+// A host whose MTU shrinks or whose lossless class is removed. It sends RoCE.
 class InUse : public testing::Test {
  protected:
   InUse() {
@@ -51,7 +51,7 @@ class InUse : public testing::Test {
     };
   }
   void shrink() { cluster.want("gpu0", kMtu, number(1500)); }
-  // Class 4 is lossless, and goes.
+  // Class 4 is lossless and is removed.
   void lose_class() {
     for (const auto& [path, value] : {std::pair{std::string(kClass), there()},
                                       {std::string(kClass) + "/priority", Value::set({"4"})},
@@ -76,7 +76,7 @@ class InUse : public testing::Test {
   std::vector<Time> written_at;
 };
 
-TEST_F(InUse, AnMtuThatShrinksWaitsUntilQueuePairsAreClosed) {
+TEST_F(InUse, MtuDecreaseWaitsForOpenQueuePairs) {
   shrink();
   const Plan plan = cluster.plan();
   EXPECT_NE(plan_lines(plan).find("waits until no queue pair is open there: open ones keep their path MTU, "
@@ -90,14 +90,14 @@ TEST_F(InUse, AnMtuThatShrinksWaitsUntilQueuePairsAreClosed) {
   EXPECT_GE(written_at.front(), closed_at);
 }
 
-TEST_F(InUse, AnMtuThatQueuePairsStillFitIntoWaitsForNobody) {
+TEST_F(InUse, MtuThatStillFitsQueuePairsDoesNotWait) {
   closed_at = Time::max();
   cluster.want("gpu0", kMtu, number(4200));  // a path MTU of 4096 and its headers
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(usage.asked, 0);
 }
 
-TEST_F(InUse, AnMtuOfWhichNobodyKnowsSaysSo) {
+TEST_F(InUse, MtuDecreaseWithUnknownUsageHasANote) {
   usage.known = false;
   shrink();
   const std::string lines = plan_lines(cluster.plan());
@@ -107,7 +107,7 @@ TEST_F(InUse, AnMtuOfWhichNobodyKnowsSaysSo) {
       << lines;
 }
 
-TEST_F(InUse, WhatStaysInUseIsHeldAndSaysByWhat) {
+TEST_F(InUse, BusyEntryIsHeldWithTheReason) {
   shrink();
   closed_at = Time::max();
   const ApplyReport report = cluster.converge();
@@ -117,7 +117,7 @@ TEST_F(InUse, WhatStaysInUseIsHeldAndSaysByWhat) {
   EXPECT_EQ(report.steps.front().words, (std::set<std::string>{"drain"}));
   EXPECT_TRUE(written_at.empty());
   EXPECT_EQ(mtu(), number(9000));
-  // A person's word: for what is in use at the end of the time, not for not waiting.
+  // Approval covers what is still in use after the timeout. It does not skip the wait.
   cluster.options.approved = *parse_approved("drain");
   const Time begin = now();
   const ApplyReport approved = cluster.converge();
@@ -129,7 +129,7 @@ TEST_F(InUse, WhatStaysInUseIsHeldAndSaysByWhat) {
             (std::vector<std::string>{"goes on all the same: 12 queue pairs of rxe0 are open"}));
 }
 
-TEST_F(InUse, OnTimeoutProceedGoesOnAndSaysSo) {
+TEST_F(InUse, OnTimeoutProceedContinuesWithANote) {
   shrink();
   closed_at = Time::max();
   cluster.policy.emplace();
@@ -145,7 +145,7 @@ TEST_F(InUse, OnTimeoutProceedGoesOnAndSaysSo) {
   EXPECT_EQ(report.steps.front().notes.front(), "goes on all the same: 12 queue pairs of rxe0 are open");
 }
 
-TEST_F(InUse, OnTimeoutStopIsForLaterWavesToo) {
+TEST_F(InUse, OnTimeoutStopSkipsLaterWaves) {
   shrink();
   closed_at = Time::max();
   SimulatedDevice& other = cluster.add("gpu1");
@@ -170,8 +170,8 @@ TEST_F(InUse, OnTimeoutStopIsForLaterWavesToo) {
   }
 }
 
-// Between two steps of a job nothing passes, for a moment.
-TEST_F(InUse, ALosslessClassThatGoesWaitsUntilNothingHasPassedForTheQuietTime) {
+// Between two steps of a job no packets pass for a moment.
+TEST_F(InUse, RemovedLosslessClassWaitsForTheQuietTime) {
   lose_class();
   const Plan plan = cluster.plan();
   EXPECT_NE(plan_lines(plan).find("waits until no packet is sent in class 4: queue pairs keep the ToS byte "
@@ -183,7 +183,7 @@ TEST_F(InUse, ALosslessClassThatGoesWaitsUntilNothingHasPassedForTheQuietTime) {
   EXPECT_EQ(device->truth().value(entry(kClass)), Value{});
   ASSERT_FALSE(written_at.empty());
   EXPECT_GE(written_at.back(), closed_at + cluster.options.quiet_time - milliseconds(10));
-  // And where it never is.
+  // The class never becomes quiet.
   lose_class();
   written_at.clear();
   closed_at = Time::max();
@@ -195,7 +195,7 @@ TEST_F(InUse, ALosslessClassThatGoesWaitsUntilNothingHasPassedForTheQuietTime) {
   EXPECT_EQ(device->truth().value(entry(kClass)), there());
 }
 
-TEST_F(InUse, AClassOfWhichNobodyCountsDoesNotWaitAndThePlanSaysSo) {
+TEST_F(InUse, ClassWithoutCountersDoesNotWaitAndThePlanHasANote) {
   usage.known = false;
   lose_class();
   const Plan plan = cluster.plan();
@@ -206,7 +206,7 @@ TEST_F(InUse, AClassOfWhichNobodyCountsDoesNotWaitAndThePlanSaysSo) {
   EXPECT_EQ(usage.asked, 0);
 }
 
-TEST_F(InUse, ADeviceThatGivesNoAnswerIsNotQuiet) {
+TEST_F(InUse, UsageThatCannotBeReadHoldsTheStep) {
   shrink();
   usage.use = [](Path) -> Result<Usage::Use> { return Error{ErrorKind::transient, "the socket is gone"}; };
   const ApplyReport report = cluster.converge();
@@ -215,7 +215,7 @@ TEST_F(InUse, ADeviceThatGivesNoAnswerIsNotQuiet) {
   EXPECT_EQ(mtu(), number(9000));
 }
 
-TEST_F(InUse, ADeviceThatCountsNothingOfItGoesOnAndSaysSo) {
+TEST_F(InUse, UnsupportedCountersContinueWithANote) {
   lose_class();
   usage.use = [](Path) -> Result<Usage::Use> {
     return Error{ErrorKind::unsupported, "its driver counts no packets by priority"};
@@ -229,8 +229,8 @@ TEST_F(InUse, ADeviceThatCountsNothingOfItGoesOnAndSaysSo) {
                        "its driver counts no packets by priority"}));
 }
 
-// Of one step, that takes both away.
-TEST_F(InUse, WhatNobodyCanTellLiftsNoOtherWait) {
+// One step removes both.
+TEST_F(InUse, UnknownUsageDoesNotLiftAnotherWait) {
   shrink();
   const std::string other = "interface[rail1]/mtu";
   for (const auto& [path, value] :
@@ -249,8 +249,8 @@ TEST_F(InUse, WhatNobodyCanTellLiftsNoOtherWait) {
   EXPECT_EQ(report.steps.front().why, "3 queue pairs of rxe0 are open");
 }
 
-// Shorter than the quiet time.
-TEST_F(InUse, AQuietThatBeganInTimeIsWaitedOut) {
+// The drain timeout is shorter than the quiet time.
+TEST_F(InUse, QuietTimeThatStartedInTimeIsCompleted) {
   lose_class();
   closed_at = now();
   cluster.policy.emplace();
@@ -261,8 +261,8 @@ TEST_F(InUse, AQuietThatBeganInTimeIsWaitedOut) {
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
 }
 
-// What heals by itself keeps all other healing waiting.
-TEST_F(InUse, WithoutAPersonNothingWaitsForTheWholeDrain) {
+// An automatic healing delays all other healing.
+TEST_F(InUse, AutomaticHealingDoesNotWaitForTheFullDrain) {
   shrink();
   closed_at = Time::max();
   cluster.policy.emplace();
@@ -273,7 +273,7 @@ TEST_F(InUse, WithoutAPersonNothingWaitsForTheWholeDrain) {
   EXPECT_LT(now(), begin + std::chrono::minutes(2));
 }
 
-TEST_F(InUse, APortThatSendsNoRoceAnyMoreStillHasItsQueuePairs) {
+TEST_F(InUse, PortWithoutRoceStillWaitsForItsQueuePairs) {
   cluster.intents["gpu0"]->want.erase(entry("interface[rail0]/roce-tos"));
   shrink();
   closed_at = Time::max();
@@ -281,7 +281,7 @@ TEST_F(InUse, APortThatSendsNoRoceAnyMoreStillHasItsQueuePairs) {
   EXPECT_TRUE(written_at.empty());
 }
 
-TEST_F(InUse, AStopEndsTheWait) {
+TEST_F(InUse, StopEndsTheWait) {
   shrink();
   closed_at = Time::max();
   std::stop_source stop;
@@ -293,21 +293,21 @@ TEST_F(InUse, AStopEndsTheWait) {
   EXPECT_TRUE(written_at.empty());
 }
 
-TEST_F(InUse, NothingElseWaits) {
+TEST_F(InUse, UnrelatedChangesDoNotWait) {
   closed_at = Time::max();
   cluster.want("gpu0", kMtu, number(9216));
   cluster.want("gpu0", "sysctl[net.ipv4.conf.all.arp_ignore]", Value::text("1"));
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(usage.asked, 0);
-  // Beside what waits.
+  // They do not wait beside a change that does.
   cluster.want("gpu0", "sysctl[net.ipv4.conf.all.arp_ignore]", Value::text("0"));
   shrink();
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
   EXPECT_EQ(device->truth().value(entry("sysctl[net.ipv4.conf.all.arp_ignore]")), Value::text("0"));
 }
 
-// The reverse of a change is no change of its own: what was there before works.
-TEST_F(InUse, AnUndoWaitsForNobody) {
+// A rollback returns to a state that worked before, so it does not wait.
+TEST_F(InUse, RollbackDoesNotWait) {
   cluster.want("gpu0", kMtu, number(9216));
   device->set(entry(kMtu), number(1500));
   ToldMeasurer measurer;
@@ -320,7 +320,7 @@ TEST_F(InUse, AnUndoWaitsForNobody) {
   EXPECT_EQ(usage.asked, 0);
 }
 
-TEST_F(InUse, APlanFileKeepsWhatItWaitsFor) {
+TEST_F(InUse, PlanFileKeepsTheWaitConditions) {
   shrink();
   const Plan plan = cluster.plan();
   const auto again = plan_from_json(to_json(plan));

@@ -1,4 +1,4 @@
-// Remedies of a plan: which it lists, for what, and when they are carried out.
+// Remedies of a plan: which ones it lists, for what, and when they run.
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@ const Path kGroup = entry("fib[10.0.0.0/8]");
 const Path kOtherGroup = entry("fib[10.1.0.0/16]");
 const Path kUplink = entry("bgp/neighbor[up0]/session");
 
-// As FRR: groups that lost a member are installed anew, all by one call.
+// Like FRR: groups that lost a member are reinstalled, all by one call.
 class GroupRemedy final : public Remedy {
  public:
   explicit GroupRemedy(SimulatedDevice& device) : device_(device) {}
@@ -37,7 +37,7 @@ class GroupRemedy final : public Remedy {
     return Done{};
   }
 
-  std::vector<std::size_t> calls;  // how many effects each was for
+  std::vector<std::size_t> calls;  // the number of effects of each call
   bool clears = false;
   bool helps = true;
   bool refuses = false;
@@ -53,7 +53,7 @@ class GroupRemedy final : public Remedy {
   SimulatedDevice& device_;
 };
 
-// gpu1 - leaf0 = spine0, spine1. A link that comes up again leaves its groups on one path.
+// gpu1 - leaf0 = spine0, spine1. A link that comes up again leaves its groups with one path.
 class PlannedRemedies : public ::testing::Test {
  protected:
   PlannedRemedies()
@@ -90,7 +90,7 @@ class PlannedRemedies : public ::testing::Test {
     has(name, "bgp/neighbor[" + port + "]", there());
     has(name, "bgp/neighbor[" + port + "]/session", kSessionUp);
   }
-  // leaf0's uplink is down; what comes when it is up again is `then`.
+  // Takes down leaf0's uplink. `then` runs when it is up again.
   void take_down(std::function<void(Tree&)> then) {
     leaf0.set(entry("interface[up0]/admin"), no());
     leaf0.set(kUplink, Value::text("idle"));
@@ -123,7 +123,7 @@ class PlannedRemedies : public ::testing::Test {
   GroupRemedy leaf, spine, other;
 };
 
-TEST_F(PlannedRemedies, AreListedAtBothEndsOfALinkThatComesUpAgain) {
+TEST_F(PlannedRemedies, AreListedAtBothEndsOfARestoredLink) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
   EXPECT_EQ(remedies_of(plan), "leaf0 reinstall-multipath wave 1\nspine0 reinstall-multipath wave 1\n")
@@ -133,19 +133,19 @@ TEST_F(PlannedRemedies, AreListedAtBothEndsOfALinkThatComesUpAgain) {
   EXPECT_EQ(plan.changes(), 1U);
 }
 
-TEST_F(PlannedRemedies, AreNotListedForWhatNoRoutingSessionRunsOver) {
+TEST_F(PlannedRemedies, AreNotListedForAPortWithoutARoutingSession) {
   cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
   const Plan plan = cluster.plan();
   EXPECT_EQ(plan.steps.size(), 1U) << plan_lines(plan);
 }
 
-TEST_F(PlannedRemedies, AreListedForASessionOverThePortOfTheFirstDevice) {
+TEST_F(PlannedRemedies, AreListedForASessionOverTheChangedLink) {
   session("leaf0", "swp1");
   cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
   EXPECT_EQ(remedies_of(cluster.plan()), "leaf0 reinstall-multipath wave 1\n");
 }
 
-TEST_F(PlannedRemedies, AreCarriedOutOnceForAllEffectsOfADeviceThatStayOpen) {
+TEST_F(PlannedRemedies, RunOnceForAllOpenEffectsOfADevice) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
   const ApplyReport report = cluster.apply_plan(plan);
@@ -157,7 +157,7 @@ TEST_F(PlannedRemedies, AreCarriedOutOnceForAllEffectsOfADeviceThatStayOpen) {
   EXPECT_TRUE(cluster.plan().empty());
 }
 
-TEST_F(PlannedRemedies, AreNotNeededWhereTheEffectComesByItself) {
+TEST_F(PlannedRemedies, AreNotNeededWhenTheEffectRecovers) {
   take_down([](Tree& tree) {
     tree.set(kGroup, Value::set({"up0", "up1"}));
     tree.set(kOtherGroup, Value::set({"up0", "up1"}));
@@ -170,7 +170,7 @@ TEST_F(PlannedRemedies, AreNotNeededWhereTheEffectComesByItself) {
   EXPECT_EQ(report.exit_code(), 0);
 }
 
-TEST_F(PlannedRemedies, OfWhatHeldBeforeFollowTheStepThatBrokeIt) {
+TEST_F(PlannedRemedies, FollowTheStepThatBrokeTheEffect) {
   has("leaf0", "bgp/max-paths", number(64));
   cluster.want("leaf0", "bgp/max-paths", number(32));
   leaf0.effects = [done = false](Tree& tree) mutable {
@@ -182,8 +182,8 @@ TEST_F(PlannedRemedies, OfWhatHeldBeforeFollowTheStepThatBrokeIt) {
   EXPECT_EQ(leaf.calls, std::vector<std::size_t>{1});
 }
 
-// spine1 is no end of anything that changes: a new plan has its remedy.
-TEST_F(PlannedRemedies, ThatThePlanDoesNotHaveAreNotCarriedOut) {
+// leaf0's remedy is not in the plan, as no routing session runs over the changed port. A new plan has it.
+TEST_F(PlannedRemedies, MissingFromThePlanAreNotRun) {
   cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
   gpu1.effects = [this, done = false](Tree& tree) mutable {
     if (tree.value(entry("interface[rail0]/mtu")) == number(4000) && !std::exchange(done, true))
@@ -201,7 +201,7 @@ TEST_F(PlannedRemedies, ThatThePlanDoesNotHaveAreNotCarriedOut) {
   EXPECT_EQ(leaf.calls, std::vector<std::size_t>{1});
 }
 
-TEST_F(PlannedRemedies, OfDevicesThatAreLeftOutAreNotListed) {
+TEST_F(PlannedRemedies, AreNotListedForExcludedDevices) {
   take_down([](Tree&) {});
   spine0.set(kGroup, Value::set({"up0"}));
   cluster.options.choice.only = {"leaf0"};
@@ -211,7 +211,7 @@ TEST_F(PlannedRemedies, OfDevicesThatAreLeftOutAreNotListed) {
   EXPECT_TRUE(spine.calls.empty());
 }
 
-TEST_F(PlannedRemedies, AreCarriedOutOnlyAsFarAsAnApprovedPlanHasThem) {
+TEST_F(PlannedRemedies, RunOnlyAsApproved) {
   take_down([](Tree&) {});
   const Plan now = cluster.plan();
   Plan earlier = without(now, {{2, ""}});  // leaf0's
@@ -223,7 +223,7 @@ TEST_F(PlannedRemedies, AreCarriedOutOnlyAsFarAsAnApprovedPlanHasThem) {
   EXPECT_EQ(report.verdict, ApplyVerdict::effects_open);
 }
 
-TEST_F(PlannedRemedies, AreApprovedForFewerEffectsThanTheyWereFor) {
+TEST_F(PlannedRemedies, AreApprovedForASubsetOfTheirEffects) {
   leaf0.set(kGroup, Value::set({"up0"}));
   leaf0.set(kOtherGroup, Value::set({"up0"}));
   const Plan earlier = cluster.plan();
@@ -234,7 +234,7 @@ TEST_F(PlannedRemedies, AreApprovedForFewerEffectsThanTheyWereFor) {
   EXPECT_FALSE(approved_part(now, earlier, {}).refused.empty()) << "it is for one more";
 }
 
-TEST_F(PlannedRemedies, ThatDidNotHelpAreNotRepeatedAndSayWhatTheyFound) {
+TEST_F(PlannedRemedies, AreNotRepeatedWhenTheyDidNotHelp) {
   leaf0.set(kGroup, Value::set({"up0"}));
   leaf.helps = false;
   const ApplyReport report = cluster.converge();
@@ -244,7 +244,7 @@ TEST_F(PlannedRemedies, ThatDidNotHelpAreNotRepeatedAndSayWhatTheyFound) {
   EXPECT_EQ(report.steps[0].why, "it did not help: fib[10.0.0.0/8] is up0");
 }
 
-TEST_F(PlannedRemedies, ThatAreRefusedAsTheEffectComesBackAreNoFailure) {
+TEST_F(PlannedRemedies, RefusedWhileTheEffectRecoversIsNoFailure) {
   leaf0.set(kGroup, Value::set({"up0"}));
   leaf.refuses = leaf.comes_back = true;
   const ApplyReport report = cluster.converge();
@@ -254,7 +254,7 @@ TEST_F(PlannedRemedies, ThatAreRefusedAsTheEffectComesBackAreNoFailure) {
   EXPECT_EQ(leaf.calls.size(), 1U);
 }
 
-TEST_F(PlannedRemedies, ThatAreRefusedWithTheEffectOpenSayWhy) {
+TEST_F(PlannedRemedies, RefusedWithTheEffectOpenFailsWithTheReason) {
   leaf0.set(kGroup, Value::set({"up0"}));
   leaf.refuses = true;
   const ApplyReport report = cluster.converge();
@@ -264,7 +264,7 @@ TEST_F(PlannedRemedies, ThatAreRefusedWithTheEffectOpenSayWhy) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-TEST_F(PlannedRemedies, ThatAreHeldAndNotNeededHoldNothing) {
+TEST_F(PlannedRemedies, HeldButNotNeededDoNotHoldTheRun) {
   cluster.policy = Policy{};
   cluster.policy_of["spine0"].needs_approval[Disruption::traffic] = true;
   take_down([](Tree&) {});
@@ -274,7 +274,7 @@ TEST_F(PlannedRemedies, ThatAreHeldAndNotNeededHoldNothing) {
   EXPECT_EQ(state_of(report, plan, "spine0"), StepState::not_needed);
 }
 
-TEST_F(PlannedRemedies, ThatAreHeldAndNeededAskForTheWord) {
+TEST_F(PlannedRemedies, HeldAndNeededRequireApproval) {
   cluster.policy_of["spine0"].needs_approval[Disruption::traffic] = true;
   spine0.set(kUplink, kSessionUp);
   take_down([this](Tree&) { spine0.set(kGroup, Value::set({"up0"})); });
@@ -284,8 +284,8 @@ TEST_F(PlannedRemedies, ThatAreHeldAndNeededAskForTheWord) {
   EXPECT_TRUE(spine.calls.empty());
 }
 
-// It is of the first wave near it, and comes after any later one where it is needed then.
-TEST_F(PlannedRemedies, GiveNoOtherStepAnotherWave) {
+// A remedy belongs to the first wave near its device, and still runs after any later wave that needs it.
+TEST_F(PlannedRemedies, DoNotMoveOtherStepsToAnotherWave) {
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
   for (const char* const name : {"leaf0", "spine0", "spine1"}) {
@@ -308,7 +308,7 @@ TEST_F(PlannedRemedies, GiveNoOtherStepAnotherWave) {
   EXPECT_TRUE(leaf.calls.empty());
 }
 
-TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
+TEST_F(PlannedRemedies, ReportHowLongTheyDisturbedTraffic) {
   leaf0.set(kGroup, Value::set({"up0"}));
   const ApplyReport report = cluster.converge();
   ASSERT_EQ(report.count(StepState::done), 1U);
@@ -316,15 +316,15 @@ TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
   EXPECT_GT(report.steps[0].disturbed.count(), 0);
 }
 
-TEST_F(PlannedRemedies, AreAmongWhatTheApplyTouched) {
+TEST_F(PlannedRemedies, ArePartOfTheBlastRadius) {
   leaf0.set(kGroup, Value::set({"up0"}));
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.blast.devices, std::vector<std::string>{"leaf0"});
   EXPECT_EQ(report.blast.cables.size(), 3U) << "all of its cables";
 }
 
-// A session that is reset brings its routes back a moment later: what the kernel lacks is told only then.
-TEST_F(PlannedRemedies, OfWhatAnotherRemedyBringsAboutComeAfterIt) {
+// A session that is reset restores its routes a moment later. Only then is it known what the kernel lacks.
+TEST_F(PlannedRemedies, RunAfterTheRemedyThatTheyDependOn) {
   leaf.clears = true;
   leaf0.set(kUplink, Value::text("idle"));
   leaf0.set(kGroup, Value::set({"up1"}));
@@ -335,7 +335,7 @@ TEST_F(PlannedRemedies, OfWhatAnotherRemedyBringsAboutComeAfterIt) {
   EXPECT_EQ(leaf.calls, (std::vector<std::size_t>{1, 1}));
 }
 
-TEST_F(PlannedRemedies, ThatAreRefusedBeforeTheyTouchedAnythingMayComeAgain) {
+TEST_F(PlannedRemedies, MayRepeatAfterARefusalThatTouchedNothing) {
   leaf0.set(kGroup, Value::set({"up0"}));
   leaf.refuses = true;
   leaf.refusals = 1;
@@ -343,8 +343,8 @@ TEST_F(PlannedRemedies, ThatAreRefusedBeforeTheyTouchedAnythingMayComeAgain) {
   EXPECT_EQ(leaf.calls.size(), 2U);
 }
 
-// As the kernel: a route is refused while its gateway is not on link.
-TEST_F(PlannedRemedies, ThatWritesNeedComeBeforeThem) {
+// Like the kernel: a route is refused while its gateway is not on link.
+TEST_F(PlannedRemedies, RunBeforeTheWritesThatNeedThem) {
   class OnLink final : public Remedy {
    public:
     explicit OnLink(SimulatedDevice& device) : device_(device) {}
@@ -375,7 +375,7 @@ TEST_F(PlannedRemedies, ThatWritesNeedComeBeforeThem) {
   EXPECT_GT(gpu1.writes(), writes);
 }
 
-TEST_F(PlannedRemedies, AreInThePlansDocument) {
+TEST_F(PlannedRemedies, SurviveJson) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
   const auto back = plan_from_json(to_json(plan));
@@ -383,8 +383,8 @@ TEST_F(PlannedRemedies, AreInThePlansDocument) {
   EXPECT_EQ(back->steps, plan.steps);
 }
 
-// A remedy that only stands by is nobody who goes ahead.
-TEST_F(PlannedRemedies, ThatStandByLeadNoWave) {
+// A remedy that only stands by does not count as a step ahead of the next wave.
+TEST_F(PlannedRemedies, OnStandbyDoNotCountAsACanary) {
   take_down([](Tree&) {});
   cluster.want("spine1", "interface[down0]/admin", yes());
   Plan plan = cluster.plan();
@@ -399,8 +399,8 @@ TEST_F(PlannedRemedies, ThatStandByLeadNoWave) {
   EXPECT_FALSE(spine1.truth().value(entry("interface[down0]/admin")) == yes());
 }
 
-// One that helped in a wave has another turn where a later wave breaks it again.
-TEST_F(PlannedRemedies, HaveATurnInEachWave) {
+// A remedy that helped in one wave runs again when a later wave breaks the effect.
+TEST_F(PlannedRemedies, RunAgainInALaterWave) {
   const Path autoneg = entry("interface[up0]/autoneg");
   const Path beyond = entry("interface[down0]/autoneg");
   leaf0.effects = [done = false, autoneg](Tree& tree) mutable {
@@ -420,7 +420,7 @@ TEST_F(PlannedRemedies, HaveATurnInEachWave) {
   EXPECT_EQ(leaf0.truth().value(kGroup), Value::set({"up0", "up1"}));
 }
 
-TEST_F(PlannedRemedies, ThatWereNotNeededAreNotCalledSkippedWhereTheGateFails) {
+TEST_F(PlannedRemedies, NotNeededStaysNotNeededWhenTheGateFails) {
   ToldMeasurer measurer;
   measurer.answer = [] { return GateVerdict::fail; };
   cluster.options.measurer = &measurer;
@@ -434,8 +434,8 @@ TEST_F(PlannedRemedies, ThatWereNotNeededAreNotCalledSkippedWhereTheGateFails) {
   EXPECT_EQ(report.count(StepState::not_needed), 2U);
 }
 
-// leaf0 and spine0 have theirs in the plan, spine1 has not.
-TEST_F(PlannedRemedies, OfOneDeviceAreNoneOfAnother) {
+// The plan has the remedies of leaf0 and spine0, but not that of spine1.
+TEST_F(PlannedRemedies, ApplyToTheirOwnDeviceOnly) {
   spine1.set(kUplink, kSessionUp);
   take_down([this](Tree&) { spine1.set(kGroup, Value::set({"up0"})); });
   const ApplyReport report = cluster.converge();
@@ -447,8 +447,8 @@ TEST_F(PlannedRemedies, OfOneDeviceAreNoneOfAnother) {
             "run \"lockstep plan\" again");
 }
 
-// Neither a change at another port of the device nor a remedy for its routes brings a carrier back.
-TEST_F(PlannedRemedies, WhatWasOpenElsewhereIsReportedAsOpenBefore) {
+// Neither a change at another port of the device nor a remedy for its routes restores a carrier.
+TEST_F(PlannedRemedies, UnrelatedOpenEffectIsReportedAsOpenBefore) {
   take_down([](Tree&) {});
   for (const auto& [name, path] :
        {std::pair{"leaf0", "interface[up1]/carrier"}, {"spine1", "interface[down0]/carrier"}}) {

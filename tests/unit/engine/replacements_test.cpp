@@ -1,5 +1,5 @@
-// One lossless priority or DSCP takes another's place at a port: what is there between the two halves, and
-// what is left where a half does not succeed.
+// One lossless priority or DSCP replaces another at a port: the state between the two halves, and what
+// remains when a half fails.
 #include "reconciler/engine/replacements.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +18,12 @@ namespace {
 
 int below(int n) { return *rc::gen::inRange(0, n); }
 
-// A port's classes, said member by member.
+// The classes of a port, by member.
 struct PortSettings {
   std::set<int> pfc;
-  std::map<int, int> class_of_priority;  // each of the eight
+  std::map<int, int> class_of_priority;  // of all eight priorities
   std::map<int, int> class_of_dscp;
-  std::map<int, int> shares;  // by class: none, or all classes, 100 together
+  std::map<int, int> shares;  // by class: either none, or all classes, with a sum of 100
 };
 
 std::set<int> classes_of(const PortSettings& port) {
@@ -65,7 +65,7 @@ Tree tree_of(const std::string& port, const PortSettings& settings) {
   return out;
 }
 
-// DSCPs 0, 8 ... 56 at classes of which some have several priorities.
+// DSCPs 0, 8 ... 56 in classes, some of which have several priorities.
 PortSettings random_port() {
   PortSettings out;
   for (int priority = 0; priority < 8; ++priority)
@@ -87,7 +87,7 @@ PortSettings random_port() {
   return out;
 }
 
-std::vector<AtomChange> changes_between(const Tree& before, const Tree& after) {
+std::vector<AtomChange> atom_changes(const Tree& before, const Tree& after) {
   std::vector<AtomChange> out;
   std::set<Path> paths;
   for (const Tree* const tree : {&before, &after})
@@ -104,7 +104,7 @@ Observation seen(const Tree& tree) {
   return out;
 }
 
-// What the changes of a half make of a tree; each must find what it says that it finds.
+// Applies the changes of one half to a tree. Each must find the value that it expects.
 void make(const std::vector<AtomChange>& changes, bool removals, Tree& tree) {
   for (const AtomChange& change : changes) {
     if ((change.half == Half::removes) != removals) continue;
@@ -123,7 +123,7 @@ std::set<int> numbers_in(const Value& list) {
   return out;
 }
 
-// Read back from a tree: of DSCPs that are in two classes, -1.
+// Reads the settings back from a tree. A priority or DSCP that is in two classes has -1.
 PortSettings settings_of(const std::string& port, const Tree& tree) {
   PortSettings out;
   const auto value = [&](const std::string& part) {
@@ -164,7 +164,7 @@ void check_between(const PortSettings& before, const PortSettings& now, const Po
   }
 }
 
-// Whether something lossless comes while something lossless goes.
+// Whether something lossless is added while something lossless is removed.
 bool replaces(const PortSettings& before, const PortSettings& after) {
   const auto gains = [](const PortSettings& from, const PortSettings& to) {
     if (!std::ranges::includes(from.pfc, to.pfc)) return true;
@@ -178,14 +178,14 @@ bool replaces(const PortSettings& before, const PortSettings& after) {
   return gains(before, after) && gains(after, before);
 }
 
-TEST(Replacements, HaveBothBetweenTheirHalves) {
+TEST(Replacements, KeepBothClassesBetweenTheHalves) {
   std::size_t cut = 0;
   EXPECT_TRUE(rc::check([&cut] {
     const PortSettings before = random_port();
     const PortSettings after = random_port();
     const Tree was = tree_of("swp1", before);
     const Tree is = tree_of("swp1", after);
-    const std::vector<AtomChange> asked = changes_between(was, is);
+    const std::vector<AtomChange> asked = atom_changes(was, is);
     const Observation observed = seen(was);
     const Replacements made = cut_replacements(&observed, asked, schema_columns());
     Tree tree = was;
@@ -212,21 +212,22 @@ TEST(Replacements, HaveBothBetweenTheirHalves) {
   EXPECT_GT(cut, 5U);
 }
 
-// Before, with what is to be otherwise.
+// How a change of `before` is split: "in two", "as it is", or the reason for one write.
 std::string why(PortSettings before, const std::function<void(PortSettings&)>& change) {
   PortSettings after = before;
   change(after);
   const Tree was = tree_of("swp1", before);
   const Observation observed = seen(was);
   const Replacements made =
-      cut_replacements(&observed, changes_between(was, tree_of("swp1", after)), schema_columns());
+      cut_replacements(&observed, atom_changes(was, tree_of("swp1", after)), schema_columns());
   if (!made.in_one_write.empty()) return made.in_one_write.at("swp1");
   const bool cut =
       std::ranges::any_of(made.changes, [](const AtomChange& one) { return one.half != Half::none; });
   return cut ? "in two" : "as it is";
 }
 
-// DSCP 26 in class and priority 3, which are lossless; 48 in class 6, which is not; all else in class 0.
+// DSCP 26 in class and priority 3, which are lossless, 48 in class 6, which is not, and all others in class
+// 0.
 PortSettings usual() {
   PortSettings out;
   out.pfc = {3};
@@ -246,7 +247,7 @@ void move_to_4(PortSettings& port) {
   port.shares = {{0, 40}, {4, 55}, {6, 5}};
 }
 
-TEST(Replacements, AreCutWhereThereIsAStateWithBothAndSayWhyNotElsewhere) {
+TEST(Replacements, SplitWhereBothCanCoexistAndExplainWhereNot) {
   EXPECT_EQ(why(usual(), [](PortSettings& port) { move_to_4(port); }), "in two");
   EXPECT_EQ(why(usual(),
                 [](PortSettings& port) {
@@ -280,11 +281,11 @@ TEST(Replacements, AreCutWhereThereIsAStateWithBothAndSayWhyNotElsewhere) {
             "classes that go have no share to leave to those that come");
 }
 
-TEST(Replacements, OfWhatWasNotReadStayInOneWriteButForPfc) {
+TEST(Replacements, OfUnreadClassesSplitOnlyPfcAndItsBuffer) {
   PortSettings after = usual();
   move_to_4(after);
   const Tree was = tree_of("swp1", usual());
-  const std::vector<AtomChange> asked = changes_between(was, tree_of("swp1", after));
+  const std::vector<AtomChange> asked = atom_changes(was, tree_of("swp1", after));
   Observation partly = seen(was);
   partly.unread.push_back(
       {row("interface[*]/class[*]/dscp"), {"swp1"}, Error{ErrorKind::transient, "no answer"}});
@@ -300,7 +301,7 @@ TEST(Replacements, OfWhatWasNotReadStayInOneWriteButForPfc) {
   }
 }
 
-// gpu1 and gpu2 under leaf0, that send in DSCP 26, and are to send in 34.
+// gpu1 and gpu2 under leaf0 send in DSCP 26 and should send in 34.
 struct Pod {
   Pod() {
     for (const char* const name : {"gpu1", "gpu2"}) cluster.add(name);
@@ -339,7 +340,7 @@ struct Pod {
   Cluster cluster;
 };
 
-TEST(Replacements, AreCarriedOutWhole) {
+TEST(Replacements, Converge) {
   Pod pod;
   const Plan plan = pod.cluster.plan();
   const ApplyReport report = pod.cluster.apply_plan(plan);
@@ -350,7 +351,7 @@ TEST(Replacements, AreCarriedOutWhole) {
   EXPECT_EQ(plan_lines(plan).find("in one write"), std::string::npos) << plan_lines(plan);
 }
 
-TEST(Replacements, OfOnePortAloneAreTwoStepsAndStaySoInAPlanFile) {
+TEST(Replacements, OfASinglePortAreTwoStepsAndSurviveJson) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.devices["gpu1"]->set(entry("interface[rail0]/pfc"), Value::set({"3"}));
@@ -368,7 +369,7 @@ TEST(Replacements, OfOnePortAloneAreTwoStepsAndStaySoInAPlanFile) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/pfc")), Value::set({"4"}));
 }
 
-// By step of what goes: whatever it comes after.
+// For each removing step, all steps before it.
 std::map<std::uint32_t, std::set<std::uint32_t>> before_removals(const Plan& plan) {
   std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
   std::map<std::uint32_t, std::set<std::uint32_t>> out;
@@ -382,8 +383,8 @@ std::map<std::uint32_t, std::set<std::uint32_t>> before_removals(const Plan& pla
   return out;
 }
 
-// What sends may be nothing that the specs name.
-TEST(Replacements, AreAddedEverywhereBeforeAnythingGoesThoughNoSenderTurns) {
+// The sender may be something that the specs do not mention.
+TEST(Replacements, AddEverywhereBeforeRemovingEvenWithoutASenderChange) {
   Pod pod;
   for (const char* const host : {"gpu1", "gpu2"})
     pod.cluster.devices[host]->set(entry("interface[rail0]/roce-tos"), number(34 << 2));
@@ -404,8 +405,8 @@ TEST(Replacements, AreAddedEverywhereBeforeAnythingGoesThoughNoSenderTurns) {
   }
 }
 
-// The leaf is held for its other ends alone, and a person's word for these lifts that, too.
-TEST(Replacements, ThatAPersonHasTriedAgainAreAddedAtBothEndsBeforeAnythingGoes) {
+// The leaf switch is held only because of its far ends, and approval for these lifts that hold too.
+TEST(Replacements, RetriedWithApprovalAddAtBothEndsBeforeRemoving) {
   Pod pod;
   for (const char* const host : {"gpu1", "gpu2"})
     ASSERT_TRUE(pod.cluster.ledger.refuse(
@@ -425,9 +426,8 @@ TEST(Replacements, ThatAPersonHasTriedAgainAreAddedAtBothEndsBeforeAnythingGoes)
   EXPECT_EQ(pod.cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << plan_lines(plan);
 }
 
-// Senders have turned by then: what takes the place of the old one stays at both ends, and so does the old
-// one.
-TEST(Replacements, WhereTheOldOneIsNotRemovedAtOneEndStayWithBothAtBoth) {
+// Senders already use the new class, so it stays at both ends, and so does the old one.
+TEST(Replacements, FailedRemovalAtOneEndKeepsBothClassesAtBothEnds) {
   for (const std::string refuser : {"gpu1", "leaf0"}) {
     Pod pod;
     SimulatedDevice& device = *pod.cluster.devices[refuser];
@@ -451,8 +451,8 @@ TEST(Replacements, WhereTheOldOneIsNotRemovedAtOneEndStayWithBothAtBoth) {
   }
 }
 
-// One end replaces, the other has both already and only loses: neither does its part without the other.
-TEST(Replacements, AtACableOfWhichTheOtherEndOnlyLosesArePutBackWhole) {
+// One end replaces, the other already has both and only removes. Neither changes without the other.
+TEST(Replacements, FailedRemovalAtAnEndThatOnlyRemovesRollsBackBothEnds) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.add("leaf0", "leaf");
@@ -472,8 +472,8 @@ TEST(Replacements, AtACableOfWhichTheOtherEndOnlyLosesArePutBackWhole) {
   EXPECT_EQ(cluster.devices["leaf0"]->truth().value(entry("interface[swp1]/pfc")), Value::set({"3", "4"}));
 }
 
-// The new one is refused: nothing was taken away, and nobody sends in it.
-TEST(Replacements, WhereTheNewOneIsRefusedLeaveTheOldOne) {
+// The new class is refused: nothing was removed, and no host sends in it.
+TEST(Replacements, RefusedAdditionKeepsTheOldClass) {
   for (const std::string refuser : {"gpu1", "leaf0"}) {
     Pod pod;
     pod.cluster.devices[refuser]->refuses = {row("interface[*]/pfc")};

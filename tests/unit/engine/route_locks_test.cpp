@@ -15,7 +15,7 @@ constexpr const char* kLock = "route-mtu[10.64.0.0/16]";
 constexpr const char* kAdmin = "interface[rail0]/admin";
 constexpr const char* kRoute = "route[main:10.64.0.0/16]";
 
-// Three hosts under one leaf, at one MTU and wanted at another.
+// Three hosts under one leaf switch, with an actual and a desired MTU.
 struct PoolHosts {
   PoolHosts(std::int64_t was, std::int64_t want, int count = 3) {
     cluster.add("leaf0", "leaf");
@@ -41,7 +41,7 @@ struct PoolHosts {
     cluster.wiring.index();
   }
 
-  // As a run leaves it that was killed when gpu0 and gpu1 had 9000.
+  // The state after a run that was killed when gpu0 and gpu1 had 9000.
   void leave_two_grown() {
     for (const char* const host : {"gpu0", "gpu1"}) {
       cluster.devices[host]->set(entry(kMtu), number(9000));
@@ -51,7 +51,7 @@ struct PoolHosts {
       cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
   }
 
-  // What is written of MTUs at hosts, in order: "gpu0 9000", "gpu0 lock 1500", "gpu0 unlock".
+  // The MTU writes at hosts, in order: "gpu0 9000", "gpu0 lock 1500", "gpu0 unlock".
   std::vector<std::string> order(const Plan& plan) const {
     std::vector<std::string> out;
     for (const Step& step : plan.steps)
@@ -73,7 +73,7 @@ struct PoolHosts {
   Cluster cluster;
 };
 
-TEST(RouteLocks, HoldEachHostToTheOldMtuUntilTheLastHasTheLargerOne) {
+TEST(RouteLocks, KeepTheOldMtuUntilAllHostsHaveTheLargerOne) {
   PoolHosts lab(1500, 9000);
   const Plan plan = lab.cluster.plan();
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
@@ -88,7 +88,7 @@ TEST(RouteLocks, HoldEachHostToTheOldMtuUntilTheLastHasTheLargerOne) {
   EXPECT_TRUE(lab.cluster.plan().empty());
 }
 
-TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
+TEST(RouteLocks, SetTheSmallerMtuOnAllHostsBeforeTheFirstPort) {
   PoolHosts lab(9000, 1500);
   const Plan plan = lab.cluster.plan();
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
@@ -101,8 +101,8 @@ TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
   EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
 }
 
-// A driver goes on after a change of a step that failed: an unlock must not follow a port that kept its MTU.
-TEST(RouteLocks, GoInAStepWithoutThePort) {
+// A driver continues after a failed change of a step, and an unlock must not follow a port that kept its MTU.
+TEST(RouteLocks, AreSeparateStepsFromTheirPorts) {
   PoolHosts lab(9000, 1500);
   for (const Step& step : lab.cluster.plan().steps) {
     std::set<bool> locks;
@@ -111,7 +111,7 @@ TEST(RouteLocks, GoInAStepWithoutThePort) {
   }
 }
 
-// A window that is shut is found after the plan was made.
+// A closed window is detected after the plan was made.
 TEST(RouteLocks, WaitForTheWindowsOfTheirPorts) {
   PoolHosts lab(9000, 1500);
   lab.cluster.policy.emplace();
@@ -121,15 +121,15 @@ TEST(RouteLocks, WaitForTheWindowsOfTheirPorts) {
     EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{});
 }
 
-TEST(RouteLocks, AreForNobodyWhereOneHostAloneDiffers) {
+TEST(RouteLocks, AreNotUsedForASingleHost) {
   PoolHosts lab(9000, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kMtu), number(1500));
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu1 9000"})) << plan_lines(plan);
 }
 
-// What drifted is lost already, and no order keeps it.
-TEST(RouteLocks, AreForNobodyWhereOthersSendOrTakeAsMuchAlready) {
+// Packets of a drifted host are already lost, and no order prevents that.
+TEST(RouteLocks, AreNotUsedToRepairDrift) {
   for (const std::int64_t drifted : {1500, 9216}) {
     PoolHosts lab(9000, 9000, 5);
     for (const char* const host : {"gpu1", "gpu2"})
@@ -139,7 +139,7 @@ TEST(RouteLocks, AreForNobodyWhereOthersSendOrTakeAsMuchAlready) {
   }
 }
 
-TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
+TEST(RouteLocks, LeftoversAreRemovedWhenNothingElseDiffers) {
   PoolHosts lab(9000, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
   const Plan plan = lab.cluster.plan();
@@ -147,7 +147,7 @@ TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
 }
 
 // A run was killed when two hosts were done.
-TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
+TEST(RouteLocks, OfAKilledRunAreRemovedOnceAllHostsAreDone) {
   PoolHosts lab(1500, 9000);
   lab.leave_two_grown();
   const Plan plan = lab.cluster.plan();
@@ -155,8 +155,8 @@ TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
   EXPECT_EQ(lab.order(plan).size(), 3U) << plan_lines(plan);
 }
 
-// A machine as its own configuration left it: nothing to hold, and the ports come up all the same.
-TEST(RouteLocks, AreForNobodyBeforeThereAreRoutes) {
+// Machines in their initial state: there is nothing to lock, and the ports still come up.
+TEST(RouteLocks, AreNotUsedBeforeThereAreRoutes) {
   PoolHosts lab(1500, 9000);
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
     lab.cluster.devices[host]->set(entry(kAdmin), no());
@@ -169,19 +169,20 @@ TEST(RouteLocks, AreForNobodyBeforeThereAreRoutes) {
   EXPECT_TRUE(lab.cluster.plan().empty());
 }
 
-// The kernel writes no route over it (ENETDOWN).
-TEST(RouteLocks, LeaveOutAHostWithAPortThatIsShutAndSaySo) {
+// The kernel adds no route over a port that is down (ENETDOWN).
+TEST(RouteLocks, ExcludeAHostWithAPortDownWithANote) {
   PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
   lab.cluster.devices["gpu1"]->set(entry(kRoute),
                                    Value::set({"via 10.64.0.0 dev rail0"}));  // of another port
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.order(plan).size(), 7U) << plan_lines(plan);
-  EXPECT_NE(plan_lines(plan).find("routes are not locked meanwhile: rail0 is shut"), std::string::npos);
+  EXPECT_NE(plan_lines(plan).find("routes are not locked meanwhile: rail0 is administratively down"),
+            std::string::npos);
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
-TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
+TEST(RouteLocks, StayWhileAHostIsUnreadable) {
   PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu2"]->unreachable = true;
   const Plan plan = lab.cluster.plan();
@@ -189,7 +190,7 @@ TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
                 "held: its lock of routes stays, as larger packets may be lost: gpu2 was not read: "),
             std::string::npos)
       << plan_lines(plan);
-  // And in the next run, in which no host's MTU changes.
+  // They also stay in the next run, in which no host's MTU changes.
   for (int again = 0; again < 2; ++again) {
     (void)lab.cluster.apply_plan(lab.cluster.plan());
     EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kMtu)), number(9000));
@@ -197,8 +198,8 @@ TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
   }
 }
 
-// One that was set by hand decides nothing for all.
-TEST(RouteLocks, AreForAllWhereOneOddHostAloneSendsAsMuchAlready) {
+// One manually set host does not decide for all.
+TEST(RouteLocks, AreUsedDespiteOneOutlier) {
   for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
     PoolHosts lab(was, want, 4);
     lab.cluster.devices["gpu3"]->set(entry(kMtu), number(want));
@@ -207,7 +208,7 @@ TEST(RouteLocks, AreForAllWhereOneOddHostAloneSendsAsMuchAlready) {
   }
 }
 
-TEST(RouteLocks, SayThatAHostWhichIsLeftOutGoesOnSendingLargerPackets) {
+TEST(RouteLocks, ReportThatAnExcludedHostStillSendsLargerPackets) {
   PoolHosts lab(9000, 1500);
   lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
   const std::string lines = plan_lines(lab.cluster.plan());
@@ -218,8 +219,8 @@ TEST(RouteLocks, SayThatAHostWhichIsLeftOutGoesOnSendingLargerPackets) {
       << lines;
 }
 
-// What is held with the ports is not gathered with what goes ahead.
-TEST(RouteLocks, AreHeldWithThePortsWhateverElseChanges) {
+// Held locks are not merged with steps that may proceed.
+TEST(RouteLocks, AreHeldWithTheirPortsDespiteOtherChanges) {
   PoolHosts lab(9000, 1500);
   for (const char* const host : {"gpu0", "gpu1", "gpu2"})
     lab.cluster.want(host, "sysctl[net.ipv4.conf.all.arp_ignore]", Value::text("1"));
@@ -236,9 +237,9 @@ TEST(RouteLocks, AreHeldWithThePortsWhateverElseChanges) {
   EXPECT_EQ(locks, 3U) << plan_lines(plan);
 }
 
-// Hosts that wait for what is held at their leaf stay as they are: nothing is for them to hold, whatever a
-// person says of their own ports.
-TEST(RouteLocks, AreHeldWhereThePortsWaitForWhatIsHeld) {
+// Hosts that wait for a held step of their leaf switch stay unchanged, so they lock nothing, even with
+// approval for their own ports.
+TEST(RouteLocks, AreHeldWhenTheirPortsWaitForAHeldStep) {
   PoolHosts lab(1500, 9000);
   lab.cluster.policy.emplace();
   lab.cluster.policy->needs_approval[Disruption::traffic] = true;
@@ -255,14 +256,14 @@ TEST(RouteLocks, AreHeldWhereThePortsWaitForWhatIsHeld) {
       EXPECT_EQ(kinds, (std::set{Hold::Kind::approval, Hold::Kind::drain})) << plan_lines(plan);
     }
   EXPECT_EQ(locks, 3U) << plan_lines(plan);
-  // The word for the ports is the word for the locks.
+  // Approval for the ports also covers the locks.
   lab.cluster.options.approved = *parse_approved("approval:traffic,drain");
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
   EXPECT_TRUE(lab.cluster.plan().empty());
 }
 
-// Half of the routes are held: all are, before the port changes.
-TEST(RouteLocks, OfAWriteThatWasCutOffAreWrittenAnew) {
+// Half of the routes are locked: all are locked before the port changes.
+TEST(RouteLocks, PartlyWrittenAreRewritten) {
   PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
   const Plan plan = lab.cluster.plan();
@@ -270,7 +271,7 @@ TEST(RouteLocks, OfAWriteThatWasCutOffAreWrittenAnew) {
   EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
 }
 
-TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
+TEST(RouteLocks, StayWhileAnExcludedHostKeepsTheSmallerMtu) {
   PoolHosts lab(1500, 9000);
   lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
   const Plan plan = lab.cluster.plan();
@@ -295,7 +296,7 @@ TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
   EXPECT_TRUE(lab.cluster.plan().empty());
 }
 
-TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
+TEST(RouteLocks, AreHeldWithPortsThatNeedApproval) {
   PoolHosts lab(9000, 1500);
   lab.cluster.policy.emplace();
   lab.cluster.policy->needs_approval[Disruption::traffic] = true;
@@ -305,8 +306,8 @@ TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
     EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{}) << plan_lines(plan);
 }
 
-// The kernel takes a route's MTU as it is, whatever the port's: `ip_dst_mtu_maybe_forward`.
-TEST(RouteLocks, AreNoLargerThanAnyPortOfThePool) {
+// The kernel uses a route's MTU regardless of the port's: `ip_dst_mtu_maybe_forward`.
+TEST(RouteLocks, AreNoLargerThanTheSmallestPortOfTheHost) {
   PoolHosts lab(9000, 4200);
   const std::string second = "interface[rail1]/";
   for (const auto& [path, value] : {std::pair{second + "address[10.64.9.1/31]", there()},
@@ -320,8 +321,8 @@ TEST(RouteLocks, AreNoLargerThanAnyPortOfThePool) {
   EXPECT_LT(lab.place(plan, "gpu1 lock 1500"), lab.order(plan).size()) << plan_lines(plan);
 }
 
-// A gate had all of it undone, and a person has it tried again.
-TEST(RouteLocks, AreThereWhereAPersonHasAnUndoneChangeTriedAgain) {
+// A gate had everything rolled back, and the change is retried interactively.
+TEST(RouteLocks, AreUsedWhenARolledBackChangeIsRetried) {
   for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
     PoolHosts lab(was, want);
     for (const char* const host : {"gpu0", "gpu1", "gpu2"})
@@ -329,7 +330,7 @@ TEST(RouteLocks, AreThereWhereAPersonHasAnUndoneChangeTriedAgain) {
           {{.digest = write_digest(host, entry(kMtu), number(want)), .change = 1, .why = "guilty: slower"}}));
     const Plan plan = lab.cluster.plan();
     EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
-    (void)lab.cluster.apply_plan(plan);  // without a word nothing is written, locks neither
+    (void)lab.cluster.apply_plan(plan);  // without approval nothing is written, including locks
     EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
     EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kMtu)), number(was));
     lab.cluster.options.approved = *parse_approved("gate");
@@ -339,7 +340,7 @@ TEST(RouteLocks, AreThereWhereAPersonHasAnUndoneChangeTriedAgain) {
   }
 }
 
-// The device's owner: the MTU may be changed, routes may not.
+// A host policy that allows changes of the MTU and not of routes.
 struct NoRoutes final : Permission {
   std::optional<std::string> why_not(const Change& change) const override {
     return change.path.row() == row("route-mtu[*]") ? std::optional<std::string>("routes are not named")
@@ -349,7 +350,7 @@ struct NoRoutes final : Permission {
   std::optional<std::string> why_not_confirm_deletion() const override { return std::nullopt; }
 };
 
-TEST(RouteLocks, ThatTheDevicesOwnerRefusesDoNotStopTheMtuAndThePlanSaysSo) {
+TEST(RouteLocks, RefusedByHostPolicyDoNotStopTheMtuChange) {
   PoolHosts lab(1500, 9000);
   NoRoutes owner;
   lab.cluster.attached(2).permission = &owner;
@@ -360,8 +361,9 @@ TEST(RouteLocks, ThatTheDevicesOwnerRefusesDoNotStopTheMtuAndThePlanSaysSo) {
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
-// A killed run left it; the specs want less now, and the route can't be written anew while a port is shut.
-TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
+// A killed run left the lock. The specs now want a smaller MTU, and the route can't be rewritten while a port
+// is down.
+TEST(RouteLocks, LeftoversAboveTheNewMtuAreRemovedFirst) {
   PoolHosts lab(9000, 1500);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 4200"));
   lab.cluster.want("gpu1", "interface[rail0]/admin", no());
@@ -371,8 +373,8 @@ TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
   EXPECT_LT(lab.place(plan, "gpu1 unlock"), lab.place(plan, "gpu1 1500")) << plan_lines(plan);
 }
 
-// And where the port is opened, which comes after its MTU.
-TEST(RouteLocks, ThatAreLeftOverOnAPortThatIsOpenedAreInNobodysWay) {
+// The same where the port is brought up, which comes after its MTU.
+TEST(RouteLocks, LeftoversDoNotBlockBringingAPortUp) {
   PoolHosts lab(9000, 1500);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 4200"));
   lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
@@ -382,8 +384,8 @@ TEST(RouteLocks, ThatAreLeftOverOnAPortThatIsOpenedAreInNobodysWay) {
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
-// What takes a lock away is no deletion of anybody's setting.
-TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
+// Removing a lock does not delete anybody's setting.
+TEST(RouteLocks, LeftoversDoNotCountAsDeletions) {
   PoolHosts lab(9000, 9000);
   lab.cluster.policy.emplace();
   lab.cluster.policy->max_delete = 0;
@@ -393,7 +395,7 @@ TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
-TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
+TEST(RouteLocks, LeftoversCanBeRemovedAfterAGateRollback) {
   PoolHosts lab(1500, 9000);
   lab.leave_two_grown();
   ToldMeasurer measurer;
@@ -401,7 +403,7 @@ TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
   lab.cluster.options.measurer = &measurer;
   EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::undone);
   EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value::text("mtu lock 1500"));
-  // The specs go back, and what is left over goes.
+  // The specs are reverted, and the leftover locks are removed.
   measurer.answer = [] { return GateVerdict::pass; };
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) lab.cluster.want(host, kMtu, number(1500));
   for (const char* const port : {"swp0", "swp1", "swp2"})
@@ -411,7 +413,7 @@ TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
   EXPECT_TRUE(lab.cluster.plan().empty()) << plan_lines(lab.cluster.plan());
 }
 
-TEST(RouteLocks, OfAPlanFileWhosePortsMayNotChangeAreNotWritten) {
+TEST(RouteLocks, AreNotWrittenWhenAPlanFileDoesNotApproveTheirPorts) {
   PoolHosts lab(9000, 1500);
   const Plan now = lab.cluster.plan();
   Plan earlier = now;

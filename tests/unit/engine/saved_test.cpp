@@ -1,4 +1,4 @@
-// What keeps changes over a restart: planned after them, read back, and never taken back.
+// Saving changes across a restart: planned after the changes, read back, and never rolled back.
 #include <gtest/gtest.h>
 
 #include "cluster.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kSaved = "routing-config/saved";
 
-// A device that saves nothing by itself, and may not be able to: FRR beside a file.
+// A device that saves nothing by itself and may be unable to, like FRR with its configuration file.
 class Forgetful : public Driver {
  public:
   explicit Forgetful(SimulatedDevice& device) : device_(device) {}
@@ -62,7 +62,7 @@ struct Leaf {
   Forgetful* disk = nullptr;
 };
 
-TEST(SavedConfiguration, IsPlannedAfterWhatItSavesThoughItIsThereNow) {
+TEST(SavedConfiguration, IsPlannedAfterTheChangesItSaves) {
   Leaf leaf;
   leaf.cluster.want("leaf0", "bgp/max-paths", number(32));
   leaf.cluster.want("leaf0", "interface[swp1]/mtu", number(9000));
@@ -73,7 +73,7 @@ TEST(SavedConfiguration, IsPlannedAfterWhatItSavesThoughItIsThereNow) {
             "  routing-config/saved: (none) -> present\n");
 }
 
-TEST(SavedConfiguration, IsNotPlannedWhereNothingOfItChangesAndNobodyAsksForIt) {
+TEST(SavedConfiguration, IsNotPlannedWhenUnaffectedOrNotDesired) {
   Leaf leaf;
   leaf.cluster.want("leaf0", "interface[swp1]/mtu", number(9000));
   EXPECT_EQ(leaf.cluster.plan().changes(), 1U);
@@ -83,7 +83,7 @@ TEST(SavedConfiguration, IsNotPlannedWhereNothingOfItChangesAndNobodyAsksForIt) 
   EXPECT_EQ(other.cluster.plan().changes(), 1U);
 }
 
-TEST(SavedConfiguration, IsOneStepOfItsOwnWhereItAloneIsMissing) {
+TEST(SavedConfiguration, IsAStepOfItsOwnWhenOnlyItIsMissing) {
   Leaf leaf;
   leaf.disk->saved = false;
   const Plan plan = leaf.cluster.plan();
@@ -92,7 +92,7 @@ TEST(SavedConfiguration, IsOneStepOfItsOwnWhereItAloneIsMissing) {
   EXPECT_TRUE(leaf.cluster.plan().empty());
 }
 
-TEST(SavedConfiguration, ThatCouldNotBeWrittenIsAFailureWithTheReason) {
+TEST(SavedConfiguration, FailureToSaveFailsTheStepWithTheReason) {
   for (const ErrorKind kind : {ErrorKind::denied, ErrorKind::unknown_outcome, ErrorKind::transient}) {
     Leaf leaf;
     leaf.disk->refuses = true;
@@ -113,7 +113,7 @@ TEST(SavedConfiguration, ThatCouldNotBeWrittenIsAFailureWithTheReason) {
   }
 }
 
-TEST(SavedConfiguration, IsSavedAgainByAnUndoAndNeverUnsaved) {
+TEST(SavedConfiguration, IsSavedAgainByARollback) {
   Leaf leaf;
   leaf.disk->saved = false;
   leaf.cluster.want("leaf0", "bgp/max-paths", number(32));
@@ -129,7 +129,7 @@ TEST(SavedConfiguration, IsSavedAgainByAnUndoAndNeverUnsaved) {
   EXPECT_EQ(leaf.cluster.apply_plan(*back).verdict, ApplyVerdict::partly) << "undone, and not saved";
 }
 
-TEST(SavedConfiguration, ThatIsNotThereKeepsNoCureAway) {
+TEST(SavedConfiguration, MissingSaveDoesNotSuppressARemedy) {
   Leaf leaf;
   leaf.disk->saved = false;
   DeviceInput device;

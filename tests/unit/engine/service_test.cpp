@@ -1,4 +1,4 @@
-// minCapacity starts from what is out of service already, and is asked again before each batch.
+// minCapacity accounts for what is already out of service, and is checked again before each batch.
 #include "reconciler/engine/service.hpp"
 
 #include <rapidcheck.h>
@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Leaves and spines, each leaf at each spine, in service; their new maxPaths disturbs all of a spine.
+// Leaf and spine switches in a full mesh, in service. Their new maxPaths disturbs a whole spine switch.
 struct Fabric {
   explicit Fabric(int of_spines, int leaves = 2, std::uint64_t seed = 1) : cluster(seed), spines(of_spines) {
     for (int l = 0; l < leaves; ++l) cluster.add(leaf(l), "leaf");
@@ -62,10 +62,10 @@ struct Fabric {
     return std::ranges::binary_search(outage.devices, leaf) &&
            !std::ranges::binary_search(outage.returning, leaf);
   }
-  // As a formula over sets: of the spines, those that neither are out nor have lost a cable to either leaf of
-  // the worst pair.
+  // As a formula over sets: the share of the spine switches that are neither out nor have lost a cable to a
+  // leaf switch of the worst pair.
   double left(const Outage& outage) const {
-    std::map<std::string, std::set<std::string>> gone;  // by leaf: spines
+    std::map<std::string, std::set<std::string>> gone;  // spine switches, by leaf switch
     for (const std::string& one : outage.devices)
       for (const Cable& cable : cluster.wiring.cables)
         if (cable.b.device == one) gone[cable.a.device].insert(one);
@@ -104,7 +104,7 @@ std::size_t held(const Plan& plan) {
   }));
 }
 
-TEST(Budget, CountsADeviceThatDoesNotAnswer) {
+TEST(Budget, CountsAnUnreachableDevice) {
   Fabric four(4);
   four.change_all();
   EXPECT_TRUE(four.cluster.plan().steps[1].after.empty()) << "two at once, where all are up";
@@ -122,8 +122,8 @@ TEST(Budget, CountsADeviceThatDoesNotAnswer) {
       << told(two_down);
 }
 
-// It may forward all the same: to disturb a cable of it takes something away.
-TEST(Budget, CountsWhatAStepDisturbsAtADeviceThatDoesNotAnswer) {
+// The unreachable device may still forward, so disturbing one of its cables reduces capacity.
+TEST(Budget, CountsCablesOfAnUnreachableDeviceAsWorking) {
   for (const bool is_last : {false, true}) {
     Fabric two(2);
     two.cluster.devices["leaf0"]->set(entry("interface[up1]/mtu"), number(1500));
@@ -138,7 +138,7 @@ TEST(Budget, CountsWhatAStepDisturbsAtADeviceThatDoesNotAnswer) {
   }
 }
 
-TEST(Budget, CountsACableThatIsDownAtEitherEndAndNamesIt) {
+TEST(Budget, CountsAndReportsACableDownAtEitherEnd) {
   Fabric two(2);
   two.change(1);
   two.cluster.devices["leaf1"]->set(entry("interface[up0]/carrier"), no());
@@ -151,8 +151,9 @@ TEST(Budget, CountsACableThatIsDownAtEitherEndAndNamesIt) {
   EXPECT_EQ(held(two.cluster.plan()), 0U);
 }
 
-// A leaf without a budget of its own is under way at all its uplinks as the spine asks, and soon over.
-TEST(Budget, WaitsForWhatIsUnderWay) {
+// A leaf switch without its own budget is changing all its uplinks when the spine switch is checked, and is
+// soon done.
+TEST(Budget, WaitsForStepsUnderWay) {
   Fabric two(2);
   two.change(1);
   for (const char* const port : {"up0", "up1"}) {
@@ -182,7 +183,7 @@ TEST(Budget, CountsDevicesInMaintenance) {
   EXPECT_EQ(held(plan), 1U);
 }
 
-TEST(Budget, CountsWhatOpenChangesDisturbedAndNothingElseOfThem) {
+TEST(Budget, CountsOnlyDisruptiveOpenChanges) {
   Fabric two(2);
   two.change(1);
   const std::vector<DeviceState> states = two.cluster.observe();
@@ -197,10 +198,10 @@ TEST(Budget, CountsWhatOpenChangesDisturbedAndNothingElseOfThem) {
   EXPECT_EQ(held(plan_with("sysctl[vm.swappiness]")), 0U) << "nobody notices it";
 }
 
-// spine0 is down by its own ports: what brings them up is not held by what is down.
-TEST(Budget, WhatBringsALinkOrADeviceBackIsExempt) {
+// spine0 is down because of its own ports: the step that brings them up is not held because of that.
+TEST(Budget, StepThatRestoresALinkOrDeviceIsExempt) {
   Fabric two(2);
-  two.cluster.policy->min_capacity["spine"] = 0.6;  // less is left already
+  two.cluster.policy->min_capacity["spine"] = 0.6;  // less is already left
   two.change(1);
   for (const int l : {0, 1}) {
     const std::string admin = "interface[" + Fabric::down(l) + "]/admin";
@@ -217,21 +218,21 @@ TEST(Budget, WhatBringsALinkOrADeviceBackIsExempt) {
   }
 }
 
-TEST(Budget, OfADeviceThatNothingHereReachesNothingIsKnown) {
+TEST(Budget, IgnoresDevicesUnreachableFromThisMachine) {
   Fabric two(2);
   two.change(1);
   two.device("spine0").drivers.clear();
   std::vector<DeviceState> states = two.cluster.observe();
   states[2] = DeviceState{};
   states[2].device = "spine0";
-  states[2].errors.push_back(Error{ErrorKind::refused, "nothing here reaches it"});
+  states[2].errors.push_back(Error{ErrorKind::refused, "it is unreachable from this machine"});
   const auto plan = make_plan(input_of(two.cluster.fleet(), states, two.cluster.origins, two.cluster.sources,
                                        two.cluster.policies()));
   ASSERT_TRUE(plan);
   EXPECT_EQ(held(*plan), 0U) << told(*plan);
 }
 
-// Calls back when the first spine is done.
+// Calls `act` when the first spine switch is done.
 Progress after_first(const std::function<void(const std::string& device)>& act) {
   Progress progress;
   progress.step = [act, acted = false](const Step& step, const StepResult& result) mutable {
@@ -240,7 +241,7 @@ Progress after_first(const std::function<void(const std::string& device)>& act) 
   return progress;
 }
 
-TEST(Budget, WhatGoesDownMeanwhileHoldsTheNextBatch) {
+TEST(Budget, OutageDuringTheApplyHoldsTheNextBatch) {
   Fabric three(3);
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;  // one of three at a time
@@ -259,7 +260,7 @@ TEST(Budget, WhatGoesDownMeanwhileHoldsTheNextBatch) {
   EXPECT_EQ(report.steps[1].words, std::set<std::string>{"budget"});
 }
 
-TEST(Budget, WhatComesBackByItselfHoldsNothing) {
+TEST(Budget, ShortOutageHoldsNothing) {
   Fabric three(3);
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;
@@ -274,7 +275,7 @@ TEST(Budget, WhatComesBackByItselfHoldsNothing) {
   EXPECT_EQ(report.verdict, ApplyVerdict::kept) << told(report);
 }
 
-TEST(Budget, APersonsWordGoesOnBesideWhatIsDown) {
+TEST(Budget, ApprovalLiftsTheBudget) {
   Fabric three(3);
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;
@@ -284,7 +285,7 @@ TEST(Budget, APersonsWordGoesOnBesideWhatIsDown) {
   EXPECT_EQ(three.changed(), 2);
 }
 
-TEST(Budget, AnOpenChangeIsCountedUntilAGateHasJudgedIt) {
+TEST(Budget, OpenChangeCountsUntilItsGate) {
   Fabric two(2);
   two.change(1);
   two.cluster.options.open = {
@@ -294,7 +295,7 @@ TEST(Budget, AnOpenChangeIsCountedUntilAGateHasJudgedIt) {
   EXPECT_NE(told(report).find("change 7 is not judged yet"), std::string::npos) << told(report);
 }
 
-TEST(Budget, AStopDuringTheQuestionBeginsNothingMore) {
+TEST(Budget, StopDuringTheCapacityCheckStartsNothing) {
   Fabric three(3);
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;
@@ -305,8 +306,8 @@ TEST(Budget, AStopDuringTheQuestionBeginsNothingMore) {
   EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
 }
 
-// A leaf that is being changed is back in a moment: pairs of it need the spines all the same.
-TEST(Budget, ALeafUnderWayHidesNoPair) {
+// A leaf switch under change returns soon, so its pairs still need the spine switches.
+TEST(Budget, LeafUnderChangeStillCountsInItsPairs) {
   Fabric two(2);
   for (const char* const leaf : {"leaf0", "leaf1"}) {
     two.cluster.devices[leaf]->set(entry("bgp/neighbor[up0]"), there());
@@ -327,8 +328,8 @@ TEST(Budget, ALeafUnderWayHidesNoPair) {
   EXPECT_FALSE(std::ranges::find(beside.steps, "spine0", &Step::device)->holds.empty());
 }
 
-// While a question waits for what may come back by itself.
-TEST(Budget, AStopWhileAQuestionWaitsEndsItAtOnce) {
+// While the check waits for an outage that may end by itself.
+TEST(Budget, StopEndsAWaitingCapacityCheckAtOnce) {
   Fabric three(3);
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;
@@ -349,8 +350,9 @@ TEST(Budget, AStopWhileAQuestionWaitsEndsItAtOnce) {
   EXPECT_LT(three.cluster.executor.now() - stopped, seconds(1));
 }
 
-// A hold that comes while the plan runs: the leaf's end was written while the spine's was asked for.
-TEST(Budget, AHoldLeavesNoCableWithEndsThatDiffer) {
+// A hold during the apply: the end at the leaf switch was written while the one at the spine switch was still
+// being checked.
+TEST(Budget, HoldDuringTheApplyLeavesCableEndsEqual) {
   Fabric three(3);
   three.cluster.policy->min_capacity["spine"] = 0.6;
   for (int s = 0; s < three.spines; ++s)
@@ -369,7 +371,7 @@ TEST(Budget, AHoldLeavesNoCableWithEndsThatDiffer) {
   Progress progress;
   progress.wave = [&](std::uint32_t, std::uint32_t) {
     leaf0.set(entry("interface[up1]/carrier"), no());
-    if (comes_back)  // once the question, which has settle_time, is over
+    if (comes_back)  // after the check, which lasts settle_time, is over
       three.cluster.executor.at(three.cluster.executor.now() + seconds(7),
                                 [&] { leaf0.set(entry("interface[up1]/carrier"), yes()); });
   };
@@ -392,8 +394,7 @@ TEST(Budget, AHoldLeavesNoCableWithEndsThatDiffer) {
       << "where something else stays down it is told";
 }
 
-// The slow obvious computation: every pair of leaves that are up, spine by spine and cable by cable, in the
-// world as it is.
+// Brute force: every pair of leaf switches that are up, by spine switch and by cable, from the actual state.
 double brute_force(const Fabric& fabric, const std::set<std::string>& devices_out,
                    const std::set<std::pair<std::string, std::string>>& cables_out) {
   const auto carries = [&](int l, int s) {
@@ -411,7 +412,7 @@ double brute_force(const Fabric& fabric, const std::set<std::string>& devices_ou
   return worst;
 }
 
-// By id: whether one comes after the other, however far.
+// By id: all direct and indirect predecessors.
 std::vector<std::set<std::uint32_t>> all_before(const Plan& plan) {
   std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
   for (const Step& step : plan.steps)
@@ -422,16 +423,16 @@ std::vector<std::set<std::uint32_t>> all_before(const Plan& plan) {
   return before;
 }
 
-// Whatever is down, in maintenance or not judged yet: no set of steps that may run at once, beside it, leaves
-// a pair less than the policy wants; and nothing is held that would have had room alone.
-TEST(Budget, NoStepsThatMayRunAtOnceBreakItWhateverIsDown) {
+// Whatever is down, in maintenance or not judged yet: no set of concurrent steps leaves a pair less than the
+// policy wants, and no step is held that would fit on its own.
+TEST(Budget, ConcurrentStepsNeverBreakIt) {
   EXPECT_TRUE(rc::check([] {
     Fabric fabric(*rc::gen::inRange(2, 6), *rc::gen::inRange(2, 4),
                   *rc::gen::inRange<std::uint64_t>(1, 1000));
     const double least = *rc::gen::element(0.3, 0.5, 0.7);
     fabric.cluster.policy->min_capacity["spine"] = least;
     std::set<std::string> devices_out;
-    std::set<std::string> devices_down;  // of them; the others carry traffic, and are not judged yet
+    std::set<std::string> devices_down;  // a subset; the others carry traffic and are not judged yet
     std::set<std::pair<std::string, std::string>> cables_out;
     std::vector<OwedChange> open;
     for (int s = 0; s < fabric.spines; ++s) {
@@ -448,7 +449,7 @@ TEST(Budget, NoStepsThatMayRunAtOnceBreakItWhateverIsDown) {
     for (const Cable& cable : fabric.cluster.wiring.cables) {
       if (*rc::gen::inRange(0, 10) != 0) continue;
       const PortName& end = *rc::gen::arbitrary<bool>() ? cable.a : cable.b;
-      if (fabric.cluster.devices[end.device]->unreachable) continue;  // then nobody sees it
+      if (fabric.cluster.devices[end.device]->unreachable) continue;  // it would not be observed
       fabric.cluster.devices[end.device]->set(Path(row("interface[*]/carrier"), {end.port}), no());
       cables_out.emplace(cable.a.device, cable.b.device);
     }

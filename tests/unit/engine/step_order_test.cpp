@@ -1,5 +1,5 @@
-// Barriers: a plan that has them says what the same plan without them says, to all who read its order; and is
-// of the size of its steps.
+// Barriers: a plan with barriers has the same order as the same plan without them, for all readers of the
+// order, and its size is linear in its steps.
 #include "reconciler/engine/step_order.hpp"
 
 #include <rapidcheck.h>
@@ -24,7 +24,8 @@ Plan flattened(Plan plan) {
   return plan;
 }
 
-// Hosts whose ports get another MTU, some of which refuse it; with what they arm, where they do.
+// Hosts whose ports get a new MTU. The hosts in `refuse` refuse it; with `arm`, the hosts have automatic
+// rollback.
 struct Hosts {
   explicit Hosts(int count, const std::set<int>& refuse, bool arm) {
     for (int i = 0; i < count; ++i) {
@@ -39,7 +40,7 @@ struct Hosts {
   Cluster cluster;
 };
 
-// Any order of that many steps, by single steps and by barriers.
+// A random order of the steps, by single steps and by barriers.
 void order_at_random(Plan& plan) {
   const auto count = static_cast<std::uint32_t>(plan.steps.size());
   for (int b = *rc::gen::inRange(0, 4); b > 0; --b) {
@@ -56,8 +57,8 @@ void order_at_random(Plan& plan) {
   plan.digest = plan_digest(plan);
 }
 
-// What began and what was over, in order, and how all of it ended. Of what a failure takes along, the order
-// in which it is told is nobody's.
+// What started and ended, in order, and the final state of every step. Steps skipped because of a failure are
+// reported in no particular order.
 std::string walked(Cluster& cluster, const Plan& plan) {
   std::string out;
   Progress progress;
@@ -70,7 +71,7 @@ std::string walked(Cluster& cluster, const Plan& plan) {
   return out;
 }
 
-TEST(StepOrder, IsCarriedOutAlikeWithBarriersAndWithout) {
+TEST(StepOrder, IsAppliedTheSameWithAndWithoutBarriers) {
   std::size_t with_barriers = 0;
   EXPECT_TRUE(rc::check([&] {
     const int count = *rc::gen::inRange(2, 9);
@@ -83,7 +84,7 @@ TEST(StepOrder, IsCarriedOutAlikeWithBarriersAndWithout) {
     (void)other.cluster.plan();
     RC_ASSERT(plan.steps.size() == static_cast<std::size_t>(count));
     order_at_random(plan);
-    // What arms its device waits for its group, and so may others of the group go through a barrier early.
+    // An armed step waits for its group, and so other steps of the group may pass a barrier early.
     if (arm) {
       for (Step& step : plan.steps) {
         step.undo_after = std::chrono::minutes(10);
@@ -97,8 +98,8 @@ TEST(StepOrder, IsCarriedOutAlikeWithBarriersAndWithout) {
   EXPECT_GT(with_barriers, 20U);
 }
 
-// An earlier plan is held against one of now whatever words each of them has for its order.
-TEST(StepOrder, OfAnEarlierPlanIsComparedAlikeWithBarriersAndWithout) {
+// An earlier plan is compared with a current one regardless of how either expresses its order.
+TEST(StepOrder, EarlierPlanComparesTheSameWithAndWithoutBarriers) {
   EXPECT_TRUE(rc::check([] {
     const int count = *rc::gen::inRange(2, 9);
     Hosts hosts(count, {}, false);
@@ -131,7 +132,7 @@ TEST(StepOrder, OfAnEarlierPlanIsComparedAlikeWithBarriersAndWithout) {
   }));
 }
 
-TEST(StepOrder, IsReadAsItWasWritten) {
+TEST(StepOrder, SurvivesJson) {
   EXPECT_TRUE(rc::check([] {
     Hosts hosts(*rc::gen::inRange(2, 9), {}, false);
     Plan plan = hosts.cluster.plan();
@@ -143,7 +144,7 @@ TEST(StepOrder, IsReadAsItWasWritten) {
   }));
 }
 
-TEST(StepOrder, ABarrierThatIsNotBeforeWhatWaitsForItIsRefused) {
+TEST(StepOrder, InvalidBarriersAreRefused) {
   Hosts hosts(4, {}, false);
   const Plan honest = hosts.cluster.plan();
   const auto refused = [&honest](std::vector<std::uint32_t> of, std::uint32_t step, std::uint32_t number) {
@@ -170,7 +171,7 @@ TEST(StepOrder, ABarrierThatIsNotBeforeWhatWaitsForItIsRefused) {
   EXPECT_EQ(refused({1, 1}, 3, 1), not_steps);
 }
 
-// Hosts of eight ports below leaves below spines: all get a larger MTU, fabric first.
+// Hosts with eight ports below leaf switches below spine switches: all get a larger MTU, fabric first.
 Plan mtu_everywhere(int hosts) {
   constexpr int kPorts = 8;
   Cluster cluster;
@@ -204,7 +205,7 @@ std::size_t words_of(const Plan& plan) {
   return out;
 }
 
-TEST(StepOrder, OfAChangeOfAllPortsIsOfTheSizeOfItsSteps) {
+TEST(StepOrder, GrowsLinearlyWithTheSteps) {
   const Plan small = mtu_everywhere(32);
   const Plan large = mtu_everywhere(64);
   const auto times = [](std::size_t more, std::size_t fewer) {
@@ -212,7 +213,7 @@ TEST(StepOrder, OfAChangeOfAllPortsIsOfTheSizeOfItsSteps) {
   };
   EXPECT_LE(times(words_of(large), words_of(small)), 2.1);
   EXPECT_GE(times(words_of(flattened(large)), words_of(flattened(small))), 3.5) << "it would grow by pairs";
-  // Hosts come after all of the fabric.
+  // Hosts come after the whole fabric.
   std::vector<std::set<std::uint32_t>> before(large.steps.size() + 1);
   std::set<std::uint32_t> switches;
   for (const Step& step : large.steps) {
@@ -228,7 +229,8 @@ TEST(StepOrder, OfAChangeOfAllPortsIsOfTheSizeOfItsSteps) {
   EXPECT_EQ(switches.size(), large.steps.size() - 64);
 }
 
-// As a larger group would at both ends of a link: what holds waits for what comes after it.
+// Armed steps in groups, as at both ends of a link: a step that is ready to be kept waits for the rest of its
+// group.
 Plan of_groups(Hosts& hosts, const std::vector<std::uint32_t>& together) {
   Plan plan = hosts.cluster.plan();
   EXPECT_EQ(plan.steps.size(), together.size());
@@ -239,7 +241,7 @@ Plan of_groups(Hosts& hosts, const std::vector<std::uint32_t>& together) {
   return plan;
 }
 
-TEST(StepOrder, ThroughABarrierThatAGroupAloneKeepsShutItsOwnGo) {
+TEST(StepOrder, GroupPassesABarrierThatOnlyItKeepsClosed) {
   Hosts one(4, {}, true);
   Hosts other(4, {}, true);
   Plan plan = of_groups(one, {1, 1, 0, 0});
@@ -254,13 +256,13 @@ TEST(StepOrder, ThroughABarrierThatAGroupAloneKeepsShutItsOwnGo) {
   EXPECT_GT(with.find("4 running"), with.find("1 done")) << with;
 }
 
-// A group is not decided while somebody is at work for whom one of it waits.
-TEST(StepOrder, AGroupThatWaitsForAnotherStepStandsOrFallsAsOne) {
+// A group is not settled while a step that one of its steps waits for is running.
+TEST(StepOrder, GroupThatWaitsForAnotherStepIsRolledBackAsAWhole) {
   Hosts hosts(3, {2}, true);
   Plan plan = of_groups(hosts, {1, 0, 1});
   plan.steps[2].after.push_back(2);
   plan.digest = plan_digest(plan);
-  bool slow = true;  // the first holds long before the second is over
+  bool slow = true;  // the first step is ready long before the second is done
   SimulatedDevice& second = *hosts.cluster.devices["gpu101"];
   second.faults.transient = 1;
   hosts.cluster.executor.at(hosts.cluster.executor.now() + std::chrono::seconds(2), [&] {

@@ -1,4 +1,4 @@
-// A watcher that a test signals in place of netlink.
+// A watcher that a test signals, instead of netlink.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// An eventfd that a test signals in place of netlink, and what it then tells.
+// An eventfd that a test signals, instead of netlink, and the events that it then returns.
 class TestWatcher final : public Watcher {
  public:
   explicit TestWatcher(Woken tells = {})

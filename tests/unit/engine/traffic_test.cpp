@@ -1,4 +1,4 @@
-// What carries traffic while it is written to.
+// Ports that carry traffic while they are written to.
 #include "reconciler/engine/traffic.hpp"
 
 #include "cluster.hpp"
@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-// A host on a pair of leaves, whose addresses are to be others: it still has the former ones, which are to be
-// taken away.
+// A host on a pair of leaf switches that gets new addresses. It still has the former ones, which are to be
+// removed.
 Cluster renumbered_host() {
   Cluster cluster;
   cluster.add("gpu1");
@@ -29,8 +29,8 @@ Cluster renumbered_host() {
   return cluster;
 }
 
-// An undo takes away only what its change made: the former addresses stay for a later plan, and are in use.
-TEST(Traffic, OfAnAddressThatALaterPlanTakesAwayIsNotDisturbedAtTwoLeavesAtOnceByAnUndo) {
+// A rollback removes only what its change added. The former addresses stay for a later plan and are in use.
+TEST(Traffic, RollbackDisturbsOneLeafOfAHostAtATime) {
   Cluster cluster = renumbered_host();
   const Plan plan = cluster.plan();
   for (const std::string leaf : {"leaf0", "leaf1"})

@@ -15,7 +15,7 @@ constexpr int kCnpClass = 6;
 constexpr int kCnpDscp = 48;
 constexpr std::int64_t kPacketsOfHeadroom = 2;
 
-// Asked for in every state: parsed once.
+// Needed in every state, so each path is parsed once.
 Path at(std::string_view port, std::string_view part) {
   static std::map<std::string, Path, std::less<>> known;
   const std::string text = fmt::format("interface[{}]/{}", port, part);
@@ -41,7 +41,7 @@ void add_class(Tree& tree, const std::string& port, int number, const std::vecto
   tree.set(of_class(port, number, "priority"), Value::set(priorities));
 }
 
-// 802.1Qaz: percent, of all classes with one together 100. That of CNPs is strict.
+// 802.1Qaz: percentages of all classes with a share, 100 in total. The class of CNPs is strict.
 void add_shares(Tree& tree, const std::string& port, const FabricSettings& settings) {
   std::int64_t left = 100;
   for (const auto& [priority, one] : settings.lossless) {
@@ -71,7 +71,7 @@ void add_classes(Tree& tree, const std::string& port, const FabricSettings& sett
   add_shares(tree, port, settings);
 }
 
-// The class that a DSCP is put in, and whether that class is lossless there.
+// Whether the class of a DSCP is lossless at this port.
 bool is_lossless(const Tree& tree, std::string_view port, int dscp) {
   for (int number = 0; number < 8; ++number) {
     if (!has(tree.value(of_class(port, number, "dscp")), dscp)) continue;
@@ -105,7 +105,7 @@ std::int64_t pool(const Tree& tree, std::string_view port) {
   return sum;
 }
 
-// The most that a port is asked for at once. Of what takes another's place there are both for a while.
+// The most buffer that a port needs at once. During a replacement both sizes are allocated for a while.
 std::int64_t most_buffer(const Tree& before, const Tree& after, std::string_view port) {
   const Value was = before.value(at(port, "pfc"));
   const Value is = after.value(at(port, "pfc"));
@@ -211,8 +211,8 @@ std::vector<std::string> TransitionOracle::faults(const World& world) const {
   return out;
 }
 
-// A host sends packets of its port's MTU, or of what its routes are locked to: every port takes what any host
-// sends, those of the other hosts included.
+// A host sends packets of its port's MTU, or of the MTU that its routes are locked to. Every port must accept
+// what any host sends, including the ports of other hosts.
 void TransitionOracle::check_mtu(const World& world, std::vector<std::string>& out) const {
   std::int64_t sent = 0;
   for (const OracleDevice& device : devices_)
@@ -284,8 +284,8 @@ void TransitionOracle::check_marking(const World& world, std::vector<std::string
   }
 }
 
-// What some host sends as lossless is lossless at every port that it can cross, and where it ends, and of one
-// priority at all of them: PFC pauses by priority (802.1Qbb).
+// Traffic that a host sends as lossless must be lossless at every port that it can cross and at its
+// destination, with the same priority at all of them: PFC pauses by priority (802.1Qbb).
 void TransitionOracle::check_paths(const World& world, std::vector<std::string>& out) const {
   std::set<int> sent;
   for (const OracleDevice& device : devices_) {
@@ -321,7 +321,7 @@ std::vector<std::size_t> PlanWalk::begun_or_ready() const {
   return out;
 }
 
-// ECN's thresholds are told apart: drivers set them one by one.
+// The ECN thresholds are written separately, as drivers set them one by one.
 void PlanWalk::write(std::size_t at_step, World& world) {
   const Step& step = plan_.steps[at_step];
   const auto unit = [](const PlannedChange& change) {

@@ -1,5 +1,5 @@
-// Transition oracle: a fabric while a plan changes it, and what must hold in every state on the way. Written
-// from the definitions of MTU, PFC, RED and DSCP alone; it knows nothing of the planner's order.
+// Transition oracle: the state of a fabric while a plan changes it, and what must hold in every state on the
+// way. Written only from the definitions of MTU, PFC, RED and DSCP, independently of the planner's order.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@
 
 namespace lockstep {
 
-// What the whole fabric is set to; bytes.
+// The settings of the whole fabric, in bytes.
 struct FabricSettings {
-  std::int64_t host_mtu = 1500;    // of hosts, and of leaf ports to them
+  std::int64_t host_mtu = 1500;    // of hosts and of the leaf switch ports to them
   std::int64_t fabric_mtu = 9216;  // between switches; not below host_mtu
   struct Lossless {
     std::int64_t size = 0;
@@ -37,11 +37,12 @@ struct OracleDevice {
   bool is_host() const { return role == "host"; }
 };
 
-// `tiers`: 2 (a leaf and hosts, and another leaf cabled to it) or 3 (leaves under spines).
+// `tiers`: 2 (a leaf switch and hosts, and another leaf switch cabled to it) or 3 (leaf switches under spine
+// switches).
 std::vector<OracleDevice> oracle_devices(int tiers, int hosts, int leaves, std::vector<Cable>& cables);
 Tree tree_of(const OracleDevice& device, const FabricSettings& settings);
 
-// That the hosts' addresses are in.
+// The pool of the hosts' addresses.
 inline constexpr const char* kOraclePool = "10.64.0.0/16";
 
 using World = std::map<std::string, Tree>;
@@ -49,7 +50,7 @@ using World = std::map<std::string, Tree>;
 class TransitionOracle {
  public:
   TransitionOracle(const std::vector<OracleDevice>& devices, const World& before, const World& after);
-  // Each begins with the transition whose order is at fault: "mtu: ", "lossless: ", "ecn: ", "threshold: ",
+  // Each starts with the transition whose order is violated: "mtu: ", "lossless: ", "ecn: ", "threshold: ",
   // "buffer: ", "shares: ".
   std::vector<std::string> faults(const World& world) const;
 
@@ -65,12 +66,12 @@ class TransitionOracle {
   std::set<int> stays_;  // priorities that are lossless before and after
 };
 
-// One random order in which a plan's writes can happen: waves in turn, steps by their `after`, side by side
-// otherwise, each commit unit at once.
+// One random order in which the writes of a plan can happen: waves in turn, steps by their `after` and
+// otherwise concurrently, each commit unit at once.
 class PlanWalk {
  public:
   explicit PlanWalk(const Plan& plan) : plan_(plan), next_(plan.steps.size(), 0) {}
-  // False: all is done. `choose(n)`: a number below n.
+  // Returns false when all is done. `choose(n)` returns a number below n.
   template <class Choose>
   bool step(World& world, const Choose& choose) {
     const std::vector<std::size_t> can = begun_or_ready();

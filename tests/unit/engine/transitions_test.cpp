@@ -1,5 +1,5 @@
-// Every state that a plan of a fabric can stop in keeps what the fabric promises, and so does the way back
-// from there.
+// Every state in which a plan of a fabric can stop keeps the guarantees of the fabric, and so does the
+// rollback from there.
 #include <rapidcheck.h>
 
 #include "cluster.hpp"
@@ -32,7 +32,7 @@ FabricSettings random_settings(bool lossless = false) {
   return out;
 }
 
-// A fabric in one state that is wanted in another.
+// A fabric with an actual and a desired state.
 struct Lab {
   Lab(const std::vector<OracleDevice>& those, const std::vector<Cable>& cables, const World& now,
       const World& wanted)
@@ -50,7 +50,7 @@ struct Lab {
     cluster.wiring.index();
   }
 
-  // What differs, both ways; what only was there goes.
+  // All differences, in both directions. Entries that are not desired are removed.
   Plan plan(const World& wanted) {
     states = cluster.observe();
     PlanInput input = input_of(cluster.fleet(), states, cluster.origins, cluster.sources, {}, {});
@@ -74,7 +74,7 @@ struct Lab {
   std::vector<DeviceState> states;
 };
 
-// What a plan says that it has no order for, by the beginnings of faults.
+// The orders that a plan reports as dropped, by the prefixes of faults.
 std::set<std::string> admitted(const Plan& plan) {
   const std::pair<const char*, std::vector<const char*>> notes[] = {
       {kNotHitless, {"lossless: ", "buffer: "}},
@@ -103,8 +103,8 @@ World world_of(const std::vector<OracleDevice>& devices, const FabricSettings& s
   return out;
 }
 
-// Walks a plan to its end, in one of its orders; the faults of the first state that has any, but for those
-// `but`. `states`: all on the way, the first and the last included.
+// Walks a plan to its end, in one of its orders. Returns the faults of the first state that has any, except
+// those with a prefix in `but`. `states` receives all states on the way, including the first and the last.
 std::vector<std::string> walk(const Plan& plan, const TransitionOracle& oracle, World& world,
                               const std::set<std::string>& but, std::vector<World>* states = nullptr) {
   PlanWalk way(plan);
@@ -124,7 +124,7 @@ std::string text_of(const World& world) {
   return out;
 }
 
-// From a state in which a plan stopped: another that leads on, and one that leads back.
+// From a state in which a plan stopped: one plan that continues, and one that rolls back.
 struct Stopped {
   const std::vector<OracleDevice>& devices;
   const std::vector<Cable>& cables;
@@ -154,8 +154,8 @@ struct Stopped {
   }
 };
 
-// One order of a plan to its end; then on, and back, from every state on the way where these are few, else
-// from one of them. `one_order`: nothing contradicts another, so that the plan keeps every order.
+// Walks one order of a plan to its end, then continues and rolls back from every state on the way where there
+// are few, otherwise from one of them. With `one_order` nothing conflicts, so the plan keeps every order.
 void check(const FabricSettings& old, const FabricSettings& wanted, bool one_order = true) {
   std::vector<Cable> cables;
   const int tiers = static_cast<int>(2 + below(2));
@@ -182,7 +182,7 @@ void check(const FabricSettings& old, const FabricSettings& wanted, bool one_ord
   for (const World& middle : states) stopped.check(middle, but, are_few);
 }
 
-TEST(Transitions, OfTheMtuNeverLetHostsSendMoreThanAPathTakes) {
+TEST(Transitions, OfTheMtuNeverLetHostsExceedThePathMtu) {
   EXPECT_TRUE(rc::check([] {
     const FabricSettings old = random_settings();
     FabricSettings wanted = old;
@@ -197,7 +197,7 @@ TEST(Transitions, OfTheMtuNeverLetHostsSendMoreThanAPathTakes) {
   }));
 }
 
-TEST(Transitions, OfLosslessPrioritiesNeverLetAPathDropWhatHostsSendAsLossless) {
+TEST(Transitions, OfLosslessPrioritiesNeverDropLosslessTraffic) {
   EXPECT_TRUE(rc::check([] {
     FabricSettings old = random_settings();
     FabricSettings wanted = old;
@@ -215,9 +215,9 @@ TEST(Transitions, OfLosslessPrioritiesNeverLetAPathDropWhatHostsSendAsLossless) 
   }));
 }
 
-// The new one comes beside the old one, and the old one goes when nobody sends in it any more; what stays
-// gets other buffers meanwhile.
-TEST(Transitions, WhereOnePriorityTakesAnothersPlaceNoPathDropsWhatHostsSendAsLossless) {
+// The new priority is added beside the old one, which is removed once no host sends in it. Those that stay
+// get new buffers meanwhile.
+TEST(Transitions, ReplacingAPriorityNeverDropsLosslessTraffic) {
   EXPECT_TRUE(rc::check([] {
     FabricSettings old = random_settings(true);
     old.ecn = below(2) == 0;
@@ -239,7 +239,7 @@ TEST(Transitions, WhereOnePriorityTakesAnothersPlaceNoPathDropsWhatHostsSendAsLo
   }));
 }
 
-TEST(Transitions, OfEcnMarkNothingThatHostsDoNotReactTo) {
+TEST(Transitions, OfEcnMarkOnlyWhileAllHostsReact) {
   EXPECT_TRUE(rc::check([] {
     FabricSettings old = random_settings(true);
     FabricSettings wanted = old;
@@ -265,7 +265,7 @@ TEST(Transitions, OfThresholdsAndBuffersKeepTheirOrder) {
   }));
 }
 
-TEST(Transitions, OfAllAtOnceKeepEveryOrderOrSayWhich) {
+TEST(Transitions, OfEverythingKeepEveryOrderOrReportTheDroppedOnes) {
   EXPECT_TRUE(rc::check([] { check(random_settings(), random_settings(), false); }));
 }
 

@@ -1,12 +1,11 @@
-// What leads back to the values before a plan, and what is left out of it.
+// The input of a rollback plan, and what is excluded from it.
 #include "cluster.hpp"
 
 namespace lockstep {
 namespace {
 
-// Nothing of such a device was read: an entry that was not there before is not taken for one that is not
-// there now.
-TEST(UndoOf, LeavesOutWhatWasWrittenToADeviceThatHasNoDriverNow) {
+// Nothing of such a device was read: an entry that did not exist before must not be taken as absent now.
+TEST(UndoOf, ExcludesDevicesWithoutADriver) {
   Cluster cluster;
   cluster.add("gpu1");
   cluster.want("gpu1", "interface[rail0]/address[10.0.0.1/31]", there());

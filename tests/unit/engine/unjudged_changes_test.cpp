@@ -1,4 +1,5 @@
-// What an earlier run wrote and nobody judged: compared with what was measured before it, and taken back.
+// Changes of an earlier run that were not judged: compared with the baseline measured before them, and rolled
+// back.
 #include "pairs_lab.hpp"
 
 namespace lockstep {
@@ -8,7 +9,7 @@ struct Killed {};
 
 class Unjudged : public GateOfPairs {
  protected:
-  // A run that is killed while it measures what it wrote.
+  // A run that is killed while it measures its change.
   void killed_run() {
     pairs.tell = [this](const GateQuestion& question, GateFigure& one) {
       if (question.when == GateQuestion::When::after) throw Killed{};
@@ -20,7 +21,7 @@ class Unjudged : public GateOfPairs {
     };
     pairs.asked.clear();
   }
-  // Without what was measured before: as where that is too old, or of another boot.
+  // Without the baseline, as when it is too old or from another boot.
   ApplyReport next_run_without() {
     cluster.ledger.befores.clear();
     return next_run();
@@ -28,9 +29,9 @@ class Unjudged : public GateOfPairs {
   std::function<void(const GateQuestion&, GateFigure&)> shape;
 };
 
-TEST_F(Unjudged, WhatWasMeasuredBeforeIsKeptAheadOfTheFirstWriteUntilItIsJudged) {
+TEST_F(Unjudged, BaselineIsStoredBeforeTheFirstWriteUntilTheVerdict) {
   want_new_mtu({"gpu1"});
-  std::optional<GateMeasurement> kept;  // as it was when the device was written to
+  std::optional<GateMeasurement> kept;  // the baseline when the device was written to
   cluster.devices["gpu1"]->seen = [&](const SimulatedCall& call) {
     if (call.kind != SimulatedCall::Kind::apply || kept) return;
     const auto found = cluster.ledger.befores.find(1);
@@ -43,7 +44,7 @@ TEST_F(Unjudged, WhatWasMeasuredBeforeIsKeptAheadOfTheFirstWriteUntilItIsJudged)
   EXPECT_TRUE(cluster.ledger.befores.empty()) << "it was judged";
 }
 
-TEST_F(Unjudged, WhatWasMeasuredBeforeIsForgottenOnceItIsJudged) {
+TEST_F(Unjudged, BaselineIsDeletedByTheNextRunsVerdict) {
   want_new_mtu({"gpu1"});
   killed_run();
   ASSERT_EQ(cluster.ledger.owed().size(), 1U);
@@ -53,8 +54,8 @@ TEST_F(Unjudged, WhatWasMeasuredBeforeIsForgottenOnceItIsJudged) {
   EXPECT_TRUE(cluster.ledger.befores.empty());
 }
 
-// It was undone for it: nobody knew any more that it had been so before.
-TEST_F(Unjudged, WhatWasBrokenBeforeAKilledRunIsNotItsDoing) {
+// The next run must know that the pair was broken before.
+TEST_F(Unjudged, BrokenBeforeAKilledRunIsNotCausedByIt) {
   want_new_mtu({"gpu1"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
   killed_run();
@@ -66,15 +67,15 @@ TEST_F(Unjudged, WhatWasBrokenBeforeAKilledRunIsNotItsDoing) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(Unjudged, WithoutWhatWasMeasuredBeforeItIsUndone) {
+TEST_F(Unjudged, BrokenWithoutABaselineIsRolledBack) {
   want_new_mtu({"gpu1"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
   killed_run();
   EXPECT_EQ(next_run_without().verdict, ApplyVerdict::undone);
 }
 
-// Each byte costs its probes twice as much: it stayed "not validated" run after run.
-TEST_F(Unjudged, AFallByOwnCpuIsFoundByTheNextRun) {
+// Each byte costs the probes twice as much CPU. The verdict must not stay "not validated" run after run.
+TEST_F(Unjudged, NextRunDetectsAHigherCpuCostPerByte) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
   shape = [](const GateQuestion& question, GateFigure& one) {
@@ -90,7 +91,7 @@ TEST_F(Unjudged, AFallByOwnCpuIsFoundByTheNextRun) {
   EXPECT_EQ(mtu("gpu1"), number(9000));
 }
 
-TEST_F(Unjudged, AFallByTheCpuOfOthersIsNotValidatedStill) {
+TEST_F(Unjudged, FallByCpuLoadOfOthersStaysNotValidated) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
   shape = [](const GateQuestion& question, GateFigure& one) {
@@ -104,8 +105,9 @@ TEST_F(Unjudged, AFallByTheCpuOfOthersIsNotValidatedStill) {
   EXPECT_TRUE(cluster.ledger.owed()[0].before) << "it is owed, so it is kept";
 }
 
-// A fault that came after the kill: that it held before says that something else happened.
-TEST_F(Unjudged, WhatHeldBeforeAndStaysBrokenWithoutItIsOpen) {
+// A fault that appeared after the kill: as the pair held before and the rollback does not help, the cause is
+// something else.
+TEST_F(Unjudged, GuiltIsOpenWhenTheRollbackDoesNotHelp) {
   want_new_mtu({"gpu1"});
   killed_run();
   pairs.after["gpu1"] = pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken;
@@ -115,7 +117,7 @@ TEST_F(Unjudged, WhatHeldBeforeAndStaysBrokenWithoutItIsOpen) {
   EXPECT_EQ(report.exit_code(), 1);
 }
 
-TEST_F(Unjudged, APairThatIsOwedIsComparedWithWhatWasBeforeTheChangeThatOwesIt) {
+TEST_F(Unjudged, PendingPairIsComparedWithTheBaselineOfItsChange) {
   want_new_mtu({"gpu1"});
   pairs.before["gpu1"] = SloState::broken;
   pairs.after["gpu1"] = SloState::unknown;
@@ -129,8 +131,8 @@ TEST_F(Unjudged, APairThatIsOwedIsComparedWithWhatWasBeforeTheChangeThatOwesIt) 
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-// Each of two killed runs is compared with what was before it: the second changed another host.
-TEST_F(Unjudged, TwoKilledRunsAreComparedEachWithItsOwn) {
+// Each of two killed runs is compared with its own baseline. The second changed another host.
+TEST_F(Unjudged, EachKilledRunIsComparedWithItsOwnBaseline) {
   want_new_mtu({"gpu1"});
   pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
   killed_run();
@@ -146,8 +148,8 @@ TEST_F(Unjudged, TwoKilledRunsAreComparedEachWithItsOwn) {
   EXPECT_EQ(mtu("gpu2"), number(9000));
 }
 
-// Either may have broken it: the older stays, as it works without the newer.
-TEST_F(Unjudged, OfTwoKilledRunsTheNewerIsUndoneFirst) {
+// Either may have broken the pair. The older change stays, as the pair works without the newer one.
+TEST_F(Unjudged, NewerOfTwoKilledRunsIsRolledBackFirst) {
   want_new_mtu({"gpu1"});
   killed_run();
   cluster.want("gpu1", "interface[rail0]/autoneg", yes());
@@ -160,12 +162,12 @@ TEST_F(Unjudged, OfTwoKilledRunsTheNewerIsUndoneFirst) {
   EXPECT_EQ(mtu("gpu1"), number(4000));
 }
 
-// Two changes, of which the older was never measured, each make the probes of their host need more CPU.
+// Two changes, the older of which was never measured. Each makes the probes of its host need more CPU.
 class TwoByOwnCpu : public Unjudged {
  protected:
   TwoByOwnCpu() {
     shape = [this](const GateQuestion& question, GateFigure& one) {
-      // gpu1 stays so until its own change is undone.
+      // gpu1 stays degraded until its own change is rolled back.
       const bool is_back = mtu(one.subject) == number(9000);
       const bool fell = !is_back && question.when != GateQuestion::When::before;
       one.state = fell ? SloState::unknown : SloState::holds;
@@ -179,11 +181,12 @@ class TwoByOwnCpu : public Unjudged {
     want_new_mtu({"gpu2"});
   }
   bool by_others = false;
-  bool undone_by_others = false;  // from the first undo on, others take the CPU
+  bool undone_by_others = false;  // from the first rollback on, others take the CPU
 };
 
-// After the newer was undone, the older one's pair was no more "broken", only unknown: it stayed, as judged.
-TEST_F(TwoByOwnCpu, BothAreUndone) {
+// After the rollback of the newer change, the older one's pair is no longer "broken" but unknown. That must
+// not count as judged.
+TEST_F(TwoByOwnCpu, BothAreRolledBack) {
   const ApplyReport report = next_run();
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
   EXPECT_EQ(report.undone.size(), 2U);
@@ -192,7 +195,7 @@ TEST_F(TwoByOwnCpu, BothAreUndone) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(TwoByOwnCpu, WhatCannotBeToldOfTheOlderWithoutTheNewerStaysOwed) {
+TEST_F(TwoByOwnCpu, OlderStaysPendingWhenItsVerdictIsUnknown) {
   undone_by_others = true;
   const ApplyReport report = next_run();
   EXPECT_EQ(report.undone.size(), 1U);
@@ -204,7 +207,7 @@ TEST_F(TwoByOwnCpu, WhatCannotBeToldOfTheOlderWithoutTheNewerStaysOwed) {
   EXPECT_TRUE(report.owes);
 }
 
-// All hosts have a new MTU, and no benchmark can tell what that did.
+// All hosts have a new MTU, and no benchmark can determine its effect.
 class PuttingBack : public Unjudged {
  protected:
   PuttingBack() {
@@ -218,8 +221,8 @@ class PuttingBack : public Unjudged {
   }
 };
 
-// One host an apply was put back, as nobody could tell what the others still had.
-TEST_F(PuttingBack, IsNotHeldByWhatItTakesBack) {
+// A revert must not be limited to one host per apply because the others' verdict is unknown.
+TEST_F(PuttingBack, IsNotHeldByTheChangeItReverts) {
   want_mtu({"gpu1", "gpu2", "gpu3"}, 9000);
   ASSERT_GT(cluster.plan().waves(), 1U);
   const ApplyReport report = next_run();
@@ -230,7 +233,7 @@ TEST_F(PuttingBack, IsNotHeldByWhatItTakesBack) {
   EXPECT_TRUE(report.owes);
 }
 
-TEST_F(PuttingBack, HoldsWhatBringsSomethingElseAndSaysTheWayOut) {
+TEST_F(PuttingBack, HoldsOtherChangesWithANoteOnHowToContinue) {
   want_mtu({"gpu1", "gpu3"}, 9000);
   want_mtu({"gpu2"}, 8000);
   const ApplyReport report = next_run();
@@ -247,8 +250,8 @@ TEST_F(PuttingBack, HoldsWhatBringsSomethingElseAndSaysTheWayOut) {
             1);
 }
 
-// What the gate after the last of them can tell is told.
-TEST_F(PuttingBack, IsKeptOnceTheLastGateCanTell) {
+// The gate after the last wave determines the verdict.
+TEST_F(PuttingBack, IsKeptOnceTheLastGatePasses) {
   want_mtu({"gpu1", "gpu2", "gpu3"}, 9000);
   pairs.asked.clear();
   pairs.tell = [this](const GateQuestion& question, GateFigure& one) {
@@ -263,7 +266,7 @@ TEST_F(PuttingBack, IsKeptOnceTheLastGateCanTell) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-TEST_F(Unjudged, WhatTheEarlierChangeCanNotHaveDoneHoldsWhatPutsItBackToo) {
+TEST_F(Unjudged, UnrelatedUnknownPairHoldsARevertToo) {
   want_new_mtu({"gpu3"});
   pairs.after["gpu3"] = SloState::unknown;
   ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
@@ -276,8 +279,9 @@ TEST_F(Unjudged, WhatTheEarlierChangeCanNotHaveDoneHoldsWhatPutsItBackToo) {
   EXPECT_EQ(mtu("gpu3"), number(4000));
 }
 
-// The newer is no suspect: the pair was broken before it. It lies on one of the older's two entries.
-TEST_F(Unjudged, WhatLiesOnPartOfASuspectIsUndoneBeforeIt) {
+// The newer change is no suspect, as the pair was broken before it. It overwrites one of the older change's
+// two entries.
+TEST_F(Unjudged, ChangeOnTopOfASuspectIsRolledBackFirst) {
   want_new_mtu({"gpu1"});
   cluster.want("gpu1", "interface[rail0]/autoneg", yes());
   ASSERT_EQ(cluster.plan().steps.size(), 1U);

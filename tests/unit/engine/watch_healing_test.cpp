@@ -1,4 +1,4 @@
-// What a watch heals and when, and that it goes on observing meanwhile. In virtual time.
+// What a watch heals and when, and that it keeps observing meanwhile. In virtual time.
 #include <fmt/format.h>
 
 #include "cluster.hpp"
@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Hosts whose MTU and governor are wanted; a healing writes what the test lets it write.
+// Hosts with a desired MTU and governor. A healing writes what the test allows.
 class WatchHealing : public testing::Test {
  protected:
   WatchHealing() {
@@ -58,7 +58,7 @@ class WatchHealing : public testing::Test {
     watching = &watch;
     EXPECT_TRUE(pump(cluster.executor, watch, stop.get_token()));
   }
-  // When an item of a device was first reported so, after `from`; none: never.
+  // When an item of a device was first reported as `kind`, after `from`. None: never.
   std::optional<Time> reported(const std::string& name, WatchEvent::Kind kind, milliseconds from = {}) const {
     for (const auto& [when, event] : events)
       if (when >= Time{} + from && event.item.device == name && event.kind == kind) return when;
@@ -78,7 +78,7 @@ class WatchHealing : public testing::Test {
   Watch* watching = nullptr;
 };
 
-TEST_F(WatchHealing, WhatCanNotBeHealedDelaysNothingElseOfItsDevice) {
+TEST_F(WatchHealing, FailingEntryDoesNotDelayOthersOfItsDevice) {
   cannot_be_healed = governor;
   at(seconds(1), [this] { breaks("gpu1", governor); });
   at(minutes(10), [this] { breaks("gpu1", mtu); });
@@ -88,11 +88,11 @@ TEST_F(WatchHealing, WhatCanNotBeHealedDelaysNothingElseOfItsDevice) {
   EXPECT_LT(*cleared, Time{} + minutes(10) + seconds(1)) << "the governor's wait is minutes by then";
 }
 
-TEST_F(WatchHealing, WhatCanNotBeHealedIsTriedEverMoreRarely) {
+TEST_F(WatchHealing, FailingEntryIsRetriedWithBackOff) {
   cannot_be_healed = governor;
   at(seconds(1), [this] { breaks("gpu1", governor); });
   watch_for(minutes(60));
-  // 1 + 2 + ... + 256 s are the first 10 tries; then one every 300 s.
+  // The first 10 tries take 1 + 2 + ... + 256 s. After that there is one every 300 s.
   EXPECT_GE(heals["gpu1"].size(), 18U);
   EXPECT_LE(heals["gpu1"].size(), 21U);
   for (std::size_t i = 1; i < heals["gpu1"].size(); ++i)
@@ -102,7 +102,7 @@ TEST_F(WatchHealing, WhatCanNotBeHealedIsTriedEverMoreRarely) {
 
 class WatchFights : public WatchHealing, public testing::WithParamInterface<seconds> {};
 
-TEST_P(WatchFights, AreDampedAtAnyPeriodAndReportedWithTheirReturns) {
+TEST_P(WatchFights, AreDampedAtAnyPeriodAndReportedWithTheirCount) {
   const seconds period = GetParam();
   const milliseconds length = 15 * (period + seconds(300));
   for (milliseconds when = seconds(1); when < length; when += period)
@@ -110,7 +110,7 @@ TEST_P(WatchFights, AreDampedAtAnyPeriodAndReportedWithTheirReturns) {
   watch_for(length);
   const std::vector<Time>& healed = heals["gpu1"];
   EXPECT_GE(healed.size(), 14U) << "it is not given up";
-  // From the tenth on a wait of 300 s comes after the time that the healing lasted, up to a period.
+  // From the tenth on, a wait of 300 s follows the time since the last healing, up to a period.
   for (std::size_t i = 1; i < healed.size(); ++i)
     EXPECT_GE(healed[i] - healed[i - 1], seconds(std::min(300, 1 << std::min<std::size_t>(i - 1, 20)))) << i;
   std::vector<int> returns;
@@ -126,8 +126,8 @@ TEST_P(WatchFights, AreDampedAtAnyPeriodAndReportedWithTheirReturns) {
 INSTANTIATE_TEST_SUITE_P(Periods, WatchFights,
                          testing::Values(seconds(1), seconds(11), seconds(61), minutes(10)));
 
-// What must be alike at both ends was held at each end, which had its turn without the other.
-TEST_F(WatchHealing, OfOneEndOfACableIsOneOfTheOtherToo) {
+// Entries that must match at both ends would be held at each end if each was healed without the other.
+TEST_F(WatchHealing, HealsBothEndsOfACableTogether) {
   cluster.cable("gpu1", "rail0", "gpu2", "rail0");
   cannot_be_healed = mtu;
   at(seconds(1), [this] { breaks("gpu1", mtu); });
@@ -137,7 +137,7 @@ TEST_F(WatchHealing, OfOneEndOfACableIsOneOfTheOtherToo) {
   EXPECT_TRUE(std::ranges::count(heals["gpu1"], heals["gpu2"].front())) << "its own turn is at another time";
 }
 
-TEST_F(WatchHealing, ObservesAndReportsOtherDevicesMeanwhile) {
+TEST_F(WatchHealing, ObservesAndReportsOtherDevicesDuringAHealing) {
   healing_takes = minutes(2);
   at(seconds(1), [this] { breaks("gpu1", mtu); });
   at(seconds(10), [this] { breaks("gpu2", mtu); });
@@ -150,14 +150,14 @@ TEST_F(WatchHealing, ObservesAndReportsOtherDevicesMeanwhile) {
   EXPECT_TRUE(reported("gpu2", WatchEvent::Kind::cleared));
 }
 
-TEST_F(WatchHealing, ADeviceIsReadAfterItsHealingAndNotMeanwhile) {
+TEST_F(WatchHealing, DeviceIsReadAfterItsHealingAndNotDuringIt) {
   healing_takes = minutes(2);
   at(seconds(1), [this] { breaks("gpu1", mtu); });
   int read_before = 0;
   at(seconds(10), [&] {
     read_before = observations["gpu1"];
     ASSERT_TRUE(watching->is_healing());
-    breaks("gpu1", governor);  // as what is half made would look
+    breaks("gpu1", governor);  // as a half-done healing would look
   });
   at(seconds(119), [&] { EXPECT_EQ(observations["gpu1"], read_before); });
   watch_for(minutes(4));
@@ -168,7 +168,7 @@ TEST_F(WatchHealing, ADeviceIsReadAfterItsHealingAndNotMeanwhile) {
   EXPECT_EQ(heals["gpu1"].size(), 2U);
 }
 
-TEST_F(WatchHealing, ThatWasNotTriedCountsForNothingAndIsTriedAgainSoonThenWithEachPoll) {
+TEST_F(WatchHealing, SkippedAttemptDoesNotCountAndIsRetriedUpToOncePerPoll) {
   std::vector<Time> tries;
   settings.heal = [&](const std::vector<std::size_t>&, std::function<void(const Tried&)> healed) {
     tries.push_back(cluster.executor.now());
@@ -195,7 +195,7 @@ TEST_F(WatchHealing, ThatWasNotTriedCountsForNothingAndIsTriedAgainSoonThenWithE
   EXPECT_LE(*(anew + 1) - *anew, seconds(6)) << "it had gone meanwhile";
 }
 
-TEST_F(WatchHealing, EndsOnlyWhenTheHealingUnderWayIsOver) {
+TEST_F(WatchHealing, EndsOnlyAfterTheHealingUnderWay) {
   healing_takes = seconds(30);
   at(seconds(1), [this] { breaks("gpu1", mtu); });
   watch_for(seconds(2));
@@ -207,7 +207,7 @@ class WatchStorm : public WatchHealing {
   WatchStorm() { settings.heal = nullptr; }
 };
 
-TEST_F(WatchStorm, HasItsDeviceReadAtOnceThenRarelyAndOnceMoreAfterItsEnd) {
+TEST_F(WatchStorm, DeviceIsReadAtOnceThenRateLimitedAndOnceAfterTheEnd) {
   at(seconds(5), [this] { EXPECT_EQ(observations["gpu1"], 1); });
   for (milliseconds when = seconds(5); when <= seconds(15); when += milliseconds(1))
     at(when, [this] { watchers.at("gpu1")->signal(); });
@@ -221,7 +221,7 @@ TEST_F(WatchStorm, HasItsDeviceReadAtOnceThenRarelyAndOnceMoreAfterItsEnd) {
   EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::appeared)) << "the last event was followed by a read";
 }
 
-TEST_F(WatchStorm, OfEventsThatNameNobodyIsNoExcuseToReadAllBackToBack) {
+TEST_F(WatchStorm, UnspecificEventsAreRateLimited) {
   auto overrun = std::make_shared<TestWatcher>(Woken{.all = true, .devices = {}});
   for (const std::size_t device : {0, 1}) watch_with(cluster.attached(device), overrun);
   for (milliseconds when = seconds(5); when <= seconds(15); when += milliseconds(1))
@@ -230,7 +230,7 @@ TEST_F(WatchStorm, OfEventsThatNameNobodyIsNoExcuseToReadAllBackToBack) {
   for (const auto& [name, count] : observations) EXPECT_LE(count, 1 + 10 * 2 + 2) << name;
 }
 
-// A watcher that broke while its device went, and what it finds when it is back.
+// A watcher that failed when its device disappeared, and what it reads when the device returns.
 class WatchReopens : public WatchHealing {
  protected:
   WatchReopens() {
@@ -252,13 +252,13 @@ class WatchReopens : public WatchHealing {
   int opened = 0;
 };
 
-TEST_F(WatchReopens, AfterItBrokeAndReadsAtOnceWhatItStandsFor) {
+TEST_F(WatchReopens, AfterAFailureAndReadsItsDevicesAtOnce) {
   at(seconds(5), [this] {
     gone = true;
     break_watcher();
   });
   at(seconds(10), [this] {
-    cluster.devices.at("gpu1")->set(mtu, number(1500));  // nobody is there to tell
+    cluster.devices.at("gpu1")->set(mtu, number(1500));  // no watcher is open to report it
     gone = false;
   });
   at(seconds(12), [this] {
@@ -275,7 +275,7 @@ TEST_F(WatchReopens, AfterItBrokeAndReadsAtOnceWhatItStandsFor) {
   EXPECT_LE(opened, 1 + 12) << "5 s, at most one a second after the first";
 }
 
-TEST_F(WatchReopens, ADeviceThatWasAwayAsItBegan) {
+TEST_F(WatchReopens, DeviceUnavailableAtTheStart) {
   gone = true;
   at(seconds(5), [this] { gone = false; });
   at(seconds(8), [this] { breaks("gpu1", mtu); });
@@ -285,7 +285,7 @@ TEST_F(WatchReopens, ADeviceThatWasAwayAsItBegan) {
   EXPECT_LT(*drift, Time{} + seconds(9));
 }
 
-TEST_F(WatchReopens, AllDevicesThatWereAwayAsItBegan) {
+TEST_F(WatchReopens, AllDevicesUnavailableAtTheStart) {
   gone = true;
   cluster.attached(1).watch = cluster.attached(0).watch;
   at(seconds(5), [this] { gone = false; });
@@ -294,7 +294,7 @@ TEST_F(WatchReopens, AllDevicesThatWereAwayAsItBegan) {
   EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::appeared));
 }
 
-TEST_F(WatchReopens, NothingWhereNoneMayBeOpened) {
+TEST_F(WatchReopens, NothingWhenAllAreDenied) {
   for (const std::size_t device : {0, 1})
     cluster.attached(device).watch = []() -> Result<std::shared_ptr<Watcher>> {
       return Error{ErrorKind::denied, "may not enter it"};
@@ -306,7 +306,7 @@ TEST_F(WatchReopens, NothingWhereNoneMayBeOpened) {
   EXPECT_EQ(ended.error().kind, ErrorKind::denied);
 }
 
-TEST_F(WatchReopens, EverMoreRarelyWhereItBreaksAtOnceAgain) {
+TEST_F(WatchReopens, WithBackOffWhenItFailsRepeatedly) {
   breaks_at_once = true;
   at(seconds(5), [this] { break_watcher(); });
   for (milliseconds when = seconds(5); when < seconds(25); when += milliseconds(10))

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
+TEST(Watch, ReportsDriftAndReadsOnlyTheDeviceThatChanged) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   auto& gpu2 = cluster.add("gpu2");
@@ -28,7 +28,8 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   gpu2.seen = [&looks_at_gpu2](const SimulatedCall&) { ++looks_at_gpu2; };
   RealExecutor executor;
   std::stop_source stop;
-  // The other operator: breaks it once the first observation is over, mends it when that was reported.
+  // The other operator: breaks the value once the first observation is over, and repairs it once the drift
+  // was reported.
   executor.at(executor.now() + milliseconds(100), [&] {
     gpu1.set(mtu, number(1500));
     watcher->signal();
@@ -50,7 +51,7 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   EXPECT_EQ(looks_at_gpu2, 1);
 }
 
-TEST(Watch, ConvergeHealsWhatAppears) {
+TEST(Watch, HealsDriftThatAppears) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   const Path mtu = entry("interface[rail0]/mtu");
@@ -74,7 +75,7 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   EXPECT_EQ(kinds, (std::vector<WatchEvent::Kind>{WatchEvent::Kind::appeared, WatchEvent::Kind::cleared}));
 }
 
-TEST(Watch, FindingsAreReportedAndHealedByNobody) {
+TEST(Watch, FindingsAreReportedAndNotHealed) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   const Path filters = entry("diverted[10.64.0.0/16]/filters");
@@ -101,8 +102,8 @@ TEST(Watch, FindingsAreReportedAndHealedByNobody) {
   EXPECT_EQ(healings, 0);
 }
 
-// Three devices whose drivers answer with one watcher, and a fourth that has none. Which of them are read
-// once more after an event.
+// Three devices whose drivers share one watcher, and a fourth without one. Returns the devices that are read
+// again after an event.
 std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {
   Cluster cluster;
   std::map<std::string, int> observations;
@@ -129,13 +130,13 @@ std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {
 
 using Names = std::set<std::string>;
 
-TEST(Watch, OfAWatcherForManyDevicesReadsThoseThatItNamesAndTheFleetHas) {
+TEST(Watch, SharedWatcherReadsOnlyTheKnownDevicesOfItsEvents) {
   EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{.all = false, .devices = {"gpu2", "nobody"}})),
             Names{"gpu2"});
   EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{})), Names{});
 }
 
-TEST(Watch, ReadsAllDevicesOfAWatcherThatLostEventsOrBroke) {
+TEST(Watch, ReadsAllDevicesOfAWatcherThatLostEventsOrFailed) {
   EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{.all = true, .devices = {}})),
             (Names{"gpu1", "gpu2", "gpu3"}));
   const auto broken = std::make_shared<TestWatcher>();
@@ -143,12 +144,13 @@ TEST(Watch, ReadsAllDevicesOfAWatcherThatLostEventsOrBroke) {
   EXPECT_EQ(read_after(broken), (Names{"gpu1", "gpu2", "gpu3"}));
 }
 
-// The first thing that a watch tells when another hand moves between two of its looks.
+// The first events of a watch when another writer makes a change between two observations.
 std::vector<WatchEvent> watched(Cluster& cluster, const std::function<void()>& other_hand) {
   RealExecutor executor;
   std::stop_source stop;
   WatchSettings settings;
-  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
+  // no observation is under way when the other writer makes its change
+  settings.poll_every = milliseconds(150);
   executor.at(executor.now() + milliseconds(75), other_hand);
   std::vector<WatchEvent> seen;
   const auto report = [&](const WatchEvent& event) {
@@ -160,8 +162,8 @@ std::vector<WatchEvent> watched(Cluster& cluster, const std::function<void()>& o
   return seen;
 }
 
-// What a driver has no events for is seen by the next read, though the device has a watch.
-TEST(Watch, ReadsEveryDeviceNowAndThen) {
+// A change without driver events is detected by the next poll, even though the device has a watcher.
+TEST(Watch, PollsEveryDevice) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   const Path governor = entry("cpu/governor");
@@ -173,8 +175,8 @@ TEST(Watch, ReadsEveryDeviceNowAndThen) {
   EXPECT_EQ(seen[0].item.have, Value::text("powersave"));
 }
 
-// A module was loaded, and the device booted: it can what it could not.
-TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
+// A module was loaded and the device rebooted: it now supports what it did not support before.
+TEST(Watch, ReadsDeviceCapabilitiesAgainAfterABoot) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   gpu1.incapable.push_back({row("cpu/governor"), {}, "no cpufreq here"});
@@ -187,8 +189,8 @@ TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
   EXPECT_EQ(seen[0].item.path, entry("cpu/governor"));
 }
 
-// It is no event, so the floor between reads after events is not for it.
-TEST(Watch, APollDuringAReadIsNotPutOff) {
+// A poll is not an event, so the minimum interval between event reads does not apply.
+TEST(Watch, PollDuringAReadIsNotDelayed) {
   Cluster cluster;
   int looks = 0;
   cluster.add("gpu1").seen = [&looks](const SimulatedCall&) { ++looks; };
@@ -207,7 +209,7 @@ TEST(Watch, APollDuringAReadIsNotPutOff) {
   EXPECT_EQ(looks, 3) << "at first, after the event, and for the poll";
 }
 
-TEST(Watch, OneThatBreaksAtOnceIsOpenedEverMoreRarely) {
+TEST(Watch, FailingWatcherIsReopenedWithBackOff) {
   Cluster cluster;
   cluster.add("gpu1");
   std::vector<Time> opened;

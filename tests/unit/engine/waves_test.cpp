@@ -1,5 +1,5 @@
-// Which device a change reaches in which wave: shares of each role, spread over redundancy groups; what must
-// be at both ends of a cable at once is together, and nothing else.
+// Which device a change affects in which wave: shares of each role, spread over redundancy groups. Changes
+// that both ends of a cable need at once are together, and nothing else is.
 #include "reconciler/engine/waves.hpp"
 
 #include <rapidcheck.h>
@@ -21,7 +21,7 @@ void carries_traffic(Cluster& cluster, const std::string& name, const std::strin
   cluster.want(name, member, there());
 }
 
-// `count` devices of a role that carry traffic and get another sysctl.
+// `count` devices of a role that carry traffic and get a new sysctl value.
 void add_some(Cluster& cluster, const std::string& role, int count, int group_size) {
   for (int i = 0; i < count; ++i) {
     const std::string name = role + std::to_string(100 + i);
@@ -44,7 +44,7 @@ std::vector<Policy::Share> some_waves() {
   return waves;
 }
 
-// Devices of a role by the end of each wave of the policy.
+// The number of devices of a role by the end of each wave of the policy.
 std::vector<std::size_t> shares(const std::vector<Policy::Share>& waves, std::size_t count) {
   std::vector<std::size_t> out;
   for (const Policy::Share& wave : waves) {
@@ -54,7 +54,7 @@ std::vector<std::size_t> shares(const std::vector<Policy::Share>& waves, std::si
   return out;
 }
 
-TEST(Waves, TakeFromEachRoleItsShareAndFromEachRedundancyGroupOneAtATime) {
+TEST(Waves, TakeAShareOfEachRoleSpreadOverRedundancyGroups) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster;
     const std::map<std::string, std::pair<int, int>> roles{
@@ -67,7 +67,7 @@ TEST(Waves, TakeFromEachRoleItsShareAndFromEachRedundancyGroupOneAtATime) {
     const Plan plan = cluster.plan();
     RC_LOG() << plan_lines(plan);
 
-    // Waves of the policy that are nobody's are no waves of the plan.
+    // Waves of the policy without devices are not waves of the plan.
     std::map<std::string, std::vector<std::size_t>> by_wave;
     std::vector<bool> is_used(cluster.policy->waves.size());
     for (const auto& [role, shape] : roles) {
@@ -100,7 +100,7 @@ TEST(Waves, TakeFromEachRoleItsShareAndFromEachRedundancyGroupOneAtATime) {
   }));
 }
 
-// Hosts under two leaves under two spines, all of which carry traffic.
+// Hosts under two leaf switches under two spine switches. All carry traffic.
 struct Pod {
   explicit Pod(int hosts) {
     for (const char* const name : {"leaf0", "leaf1", "spine0", "spine1"}) {
@@ -134,7 +134,7 @@ struct Pod {
       cluster.claim(port.device, row("interface[*]/address[*]"), {port.port});
     }
   }
-  // What is wanted at both ends of each cable.
+  // Sets the desired entries at both ends of each cable.
   void want(const std::function<bool(std::size_t)>& is_renumbered,
             const std::function<int(const PortName&)>& mtu) {
     for (std::size_t c = 0; c < cluster.wiring.cables.size(); ++c)
@@ -162,7 +162,7 @@ std::string all_notes(const Plan& plan) {
   return out;
 }
 
-TEST(Waves, AddressesAtBothEndsComeWithTheirHostAndWithNoOther) {
+TEST(Waves, AddressesAtBothEndsShareTheWaveOfTheirHost) {
   Pod pod(8);
   pod.want([&](std::size_t c) { return c >= 4; }, [](const PortName&) { return 1500; });
   const Plan plan = pod.cluster.plan();
@@ -191,9 +191,9 @@ void add_own_path(Pod& pod) {
       pod.cluster.wiring.own_path.places[name] = {rank, "gpu100"};
 }
 
-// Both ends of a cable are as late as the later of them, and nothing that is less so comes with them or
-// after.
-TEST(Waves, BeginAnewForWhatIsOnTheOwnPath) {
+// Both ends of a cable are in the wave of the later one, and nothing of a lower rank is in that wave or after
+// it.
+TEST(Waves, RestartForDevicesOnTheOwnPath) {
   EXPECT_TRUE(rc::check([] {
     Pod pod(*rc::gen::inRange(1, 10));
     std::vector<bool> renumbered;
@@ -217,7 +217,7 @@ TEST(Waves, BeginAnewForWhatIsOnTheOwnPath) {
     for (const auto& [rank, by_wave] : hosts) {
       RC_ASSERT(by_wave.begin()->first > last);
       last = by_wave.rbegin()->first;
-      // Each begins with the policy's share of its own hosts.
+      // Each rank starts with the policy's share of its own hosts.
       std::set<std::string> all;
       for (const auto& [wave, some] : by_wave) all.insert(some.begin(), some.end());
       RC_ASSERT(by_wave.begin()->second.size() <= shares(pod.cluster.policy->waves, all.size()).front());
@@ -225,8 +225,9 @@ TEST(Waves, BeginAnewForWhatIsOnTheOwnPath) {
   }));
 }
 
-// Each host's cables end at a leaf on the own path: so all come late, and this machine is not the canary.
-TEST(Waves, TakeThisMachineLastOfTheHosts) {
+// Each host's cables end at a leaf switch on the own path, so all come late, and this machine is not the
+// canary.
+TEST(Waves, TakeThisMachineLast) {
   Pod pod(4);
   pod.want([](std::size_t c) { return c >= 4; }, [](const PortName&) { return 1500; });
   auto& places = pod.cluster.wiring.own_path.places;
@@ -239,7 +240,7 @@ TEST(Waves, TakeThisMachineLastOfTheHosts) {
   EXPECT_GT(plan.waves(), 1U);
 }
 
-TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
+TEST(Waves, KeepTheOrderAndBothEndsOfACableTogether) {
   EXPECT_TRUE(rc::check([] {
     Pod pod(*rc::gen::inRange(1, 10));
     std::vector<bool> renumbered;
@@ -266,7 +267,7 @@ TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
       }
     }
     for (const auto& [what, waves] : at_cable) RC_ASSERT(waves.size() == 1U);
-    // More hosts than their share in the first wave: the plan says so.
+    // With more hosts than their share in the first wave, the plan has a note.
     std::size_t changed = 0;
     std::size_t first = 0;
     for (const auto& [device, wave] : first_waves(plan)) {
@@ -279,7 +280,7 @@ TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
   }));
 }
 
-TEST(TiedGroups, AreWhatReachesEachOther) {
+TEST(TiedGroups, AreStronglyConnectedComponents) {
   EXPECT_TRUE(rc::check([] {
     const auto count = *rc::gen::inRange<std::uint32_t>(1, 12);
     const auto node = rc::gen::inRange<std::uint32_t>(0, count);

@@ -33,13 +33,13 @@ PolicyWindow window(int from, int to, std::uint8_t days = 0x7F, std::string time
           std::move(timezone)};
 }
 
-TEST(Openings, AreThoseOfTheDaysNamed) {
+TEST(Openings, AreOnTheListedDays) {
   const auto all = openings({window(9, 17, kMonday)}, utc("2026-11-21 12:00"));  // a Saturday
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(text(all[0]), "Mon 2026-11-23 09:00 to Mon 2026-11-23 17:00");
 }
 
-TEST(Openings, BeginWithTheOneThatIsOpenAndAreAWholeWeek) {
+TEST(Openings, StartWithTheOpenOneAndCoverAWeek) {
   const auto all = openings({window(9, 17)}, utc("2026-11-23 09:00"));
   ASSERT_GE(all.size(), 8U);
   EXPECT_EQ(text(all[0]), "Mon 2026-11-23 09:00 to Mon 2026-11-23 17:00");
@@ -48,19 +48,19 @@ TEST(Openings, BeginWithTheOneThatIsOpenAndAreAWholeWeek) {
             "Tue 2026-11-24 09:00 to Tue 2026-11-24 17:00");
 }
 
-TEST(Openings, OverMidnightBelongToTheDayOnWhichTheyOpen) {
+TEST(Openings, AcrossMidnightBelongToTheDayOnWhichTheyOpen) {
   const auto all = openings({window(22, 4, kSunday)}, utc("2026-11-23 03:00"));
   EXPECT_EQ(text(all[0]), "Sun 2026-11-22 22:00 to Mon 2026-11-23 04:00");
   EXPECT_EQ(text(all[1]), "Sun 2026-11-29 22:00 to Mon 2026-11-30 04:00");
 }
 
-TEST(Openings, ThatTouchAreOne) {
+TEST(Openings, AdjacentOnesAreMerged) {
   const auto all = openings({window(9, 12, kMonday), window(12, 17, kMonday), window(11, 13, kMonday)},
                             utc("2026-11-23 12:30"));
   EXPECT_EQ(text(all[0]), "Mon 2026-11-23 09:00 to Mon 2026-11-23 17:00");
 }
 
-TEST(Openings, FollowTheClocksOfTheirTimeZone) {
+TEST(Openings, FollowTheirTimeZone) {
   // Central European summer time ends on 2026-10-25: 09:00 is 07:00 UTC before it and 08:00 UTC after it.
   const PolicyWindow berlin = window(9, 17, 0x7F, "Europe/Berlin");
   EXPECT_EQ(text(openings({berlin}, utc("2026-10-24 00:00"))[0]),
@@ -69,7 +69,7 @@ TEST(Openings, FollowTheClocksOfTheirTimeZone) {
             "Mon 2026-10-26 08:00 to Mon 2026-10-26 16:00");
 }
 
-TEST(Openings, KnowTimesThatAreNotThereAndTimesThatAreThereTwice) {
+TEST(Openings, HandleSkippedAndRepeatedLocalTimes) {
   // On 2026-03-29 Berlin's clocks go from 02:00 to 03:00 (01:00 UTC); on 2026-10-25 from 03:00 back to 02:00.
   const PolicyWindow skipped{0x7F, 150, 300, "Europe/Berlin"};  // 02:30 to 05:00
   EXPECT_EQ(text(openings({skipped}, utc("2026-03-29 00:00"))[0]),
@@ -78,11 +78,11 @@ TEST(Openings, KnowTimesThatAreNotThereAndTimesThatAreThereTwice) {
             "Sun 2026-10-25 00:30 to Sun 2026-10-25 04:00");
 }
 
-TEST(Openings, OfAZoneThatNobodyKnowsAreNone) {
+TEST(Openings, AreEmptyForAnUnknownTimeZone) {
   EXPECT_TRUE(openings({window(9, 17, 0x7F, "Mars/Olympus")}, utc("2026-11-23 09:00")).empty());
 }
 
-TEST(WhyWait, SaysWhenTheNextOpensInTheWindowsOwnTime) {
+TEST(WhyWait, ReportsTheNextOpeningInTheTimeZoneOfTheWindow) {
   Policy policy;
   policy.name = "careful";
   EXPECT_EQ(why_wait(policy, utc("2026-11-21 12:00"), hours(9)), "");
@@ -93,15 +93,16 @@ TEST(WhyWait, SaysWhenTheNextOpensInTheWindowsOwnTime) {
   EXPECT_EQ(
       why_wait(policy, utc("2026-11-23 15:30"), hours(1)),
       "waits for a window of RolloutPolicy/careful: this one closes Mon 2026-11-23 17:00 CET, and the worst "
-      "case with its undo takes 60 min; the next opens Mon 2026-11-30 09:00 CET");
-  EXPECT_EQ(why_wait(policy, utc("2026-11-23 09:00"), hours(9)),
-            "waits for a window of RolloutPolicy/careful: none is as long as the worst case with its undo, 9 "
-            "h 0 min");
+      "case with its rollback takes 60 min; the next opens Mon 2026-11-30 09:00 CET");
+  EXPECT_EQ(
+      why_wait(policy, utc("2026-11-23 09:00"), hours(9)),
+      "waits for a window of RolloutPolicy/careful: none is as long as the worst case with its rollback, "
+      "9 h 0 min");
 }
 
 const char* const kMtu = "interface[rail0]/mtu";
 
-// Two hosts that want an MTU, under a policy with a window; the clock shows Monday noon.
+// Two hosts with a desired MTU, under a policy with a window. The clock shows Monday noon.
 class Windows : public ::testing::Test {
  protected:
   Windows() {
@@ -130,12 +131,12 @@ class Windows : public ::testing::Test {
   Cluster cluster;
 };
 
-TEST_F(Windows, AChangeBeginsInside) {
+TEST_F(Windows, ChangeStartsInside) {
   EXPECT_TRUE(shown().steps.front().holds.empty());
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-TEST_F(Windows, OutsideItIsHeldAndSaysSoAndNobodysWordHelps) {
+TEST_F(Windows, OutsideOneAChangeWaitsDespiteApproval) {
   clock("2026-11-23 17:00");
   cluster.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain,
                               Hold::Kind::window};
@@ -149,7 +150,7 @@ TEST_F(Windows, OutsideItIsHeldAndSaysSoAndNobodysWordHelps) {
   EXPECT_EQ(cluster.devices["gpu1"]->writes(), 0U);
 }
 
-TEST_F(Windows, ItBeginsOnlyIfItsWorstCaseIsOverBeforeTheWindowCloses) {
+TEST_F(Windows, ChangeStartsOnlyIfItsWorstCaseFits) {
   const milliseconds needed = worst_case(cluster.plan(), cluster.fleet(), options(), false);
   EXPECT_GT(needed, cluster.options.step_timeout + cluster.options.settle_time);
   const WallTime closes = utc("2026-11-23 17:00");
@@ -160,7 +161,7 @@ TEST_F(Windows, ItBeginsOnlyIfItsWorstCaseIsOverBeforeTheWindowCloses) {
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
-TEST_F(Windows, TheWorstCaseOfAMeasuredChangeHasItsUndo) {
+TEST_F(Windows, WorstCaseOfAMeasuredChangeIncludesItsRollback) {
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.waves(), 1U);
   EXPECT_GT(worst_case(plan, cluster.fleet(), options(), true),
@@ -172,8 +173,9 @@ class RefusingMeasurer final : public ToldGate {
   Result<GateVerdict> tell(const GateQuestion&) override { return GateVerdict::fail; }
 };
 
-// Bare devices go in one wave; on the way back they carry traffic, and go in the policy's.
-TEST(WorstCase, HasTheWavesOfAnUndoThatMeetsTraffic) {
+// Unconfigured devices change in one wave. In the rollback they carry traffic and follow the waves of the
+// policy.
+TEST(WorstCase, IncludesTheWavesOfARollbackUnderTraffic) {
   Cluster cluster;
   for (int i = 0; i < 8; ++i) {
     const std::string spine = "spine" + std::to_string(i);
@@ -201,7 +203,7 @@ TEST(WorstCase, HasTheWavesOfAnUndoThatMeetsTraffic) {
   EXPECT_EQ(report.undone.at(0).plan.waves(), 3U);
 }
 
-// However badly the devices behave: calls that are lost, late or refused, at every turn.
+// However the devices misbehave: calls that are lost, late or refused, at any time.
 TEST(WorstCase, IsNeverExceeded) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -234,14 +236,14 @@ TEST(WorstCase, IsNeverExceeded) {
   }
 }
 
-TEST_F(Windows, APlanFromAFileIsHeldByTheWindowsOfWhenItIsApplied) {
+TEST_F(Windows, PlanFileIsHeldByTheWindowsAtApplyTime) {
   clock("2026-11-23 17:00");
   const Plan made_outside = shown();
   clock("2026-11-30 09:00");
   EXPECT_EQ(cluster.apply_plan(made_outside).verdict, ApplyVerdict::kept);
 }
 
-TEST_F(Windows, OnlyTheDevicesUnderAClosedOneWait) {
+TEST_F(Windows, OnlyDevicesWithAClosedWindowWait) {
   clock("2026-11-23 17:00");
   cluster.policy_of["gpu2"] = Policy{};
   const ApplyReport report = cluster.converge();
@@ -250,7 +252,7 @@ TEST_F(Windows, OnlyTheDevicesUnderAClosedOneWait) {
   EXPECT_EQ(mtu("gpu2"), number(9000));
 }
 
-TEST_F(Windows, WhatDependsOnAStepThatWaitsWaitsToo) {
+TEST_F(Windows, DependentsOfAWaitingStepWaitToo) {
   cluster.add("leaf0", "leaf");
   cluster.want("leaf0", "interface[swp1]/mtu", number(9216));  // switches first
   cluster.cable("gpu1", "rail0", "leaf0", "swp1");
@@ -262,7 +264,7 @@ TEST_F(Windows, WhatDependsOnAStepThatWaitsWaitsToo) {
   EXPECT_EQ(cluster.devices["gpu1"]->writes(), 0U);
 }
 
-TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
+TEST_F(Windows, WaitingDifferencesAreNotAppliedAndNotDrifted) {
   ReportChoice choice;
   choice.waits = [](const FleetDevice& device) { return device.name == "gpu1" ? "waits for a window" : ""; };
   const DriftReport report =
@@ -279,7 +281,7 @@ TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
   EXPECT_EQ(waits.exit_code(), 2);
 }
 
-// Fails when the window is closed already; and the undo is done all the same.
+// Fails when the window is already closed. The rollback still runs.
 class LateMeasurer final : public ToldGate {
  public:
   explicit LateMeasurer(SimulatedExecutor& executor) : executor_(executor) {}
@@ -293,7 +295,7 @@ class LateMeasurer final : public ToldGate {
   SimulatedExecutor& executor_;
 };
 
-TEST_F(Windows, AnUndoIsNeverHeld) {
+TEST_F(Windows, RollbackIsNeverHeld) {
   LateMeasurer measurer(cluster.executor);
   cluster.options.measurer = &measurer;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::undone);

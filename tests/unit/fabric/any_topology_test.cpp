@@ -1,4 +1,4 @@
-// The proofs on any topology: random graphs, platforms and profiles must neither crash nor report without a
+// The proofs on random graphs, platforms and profiles: they must not crash, and every diagnostic must have a
 // line.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -52,7 +52,7 @@ RoceProfile any_profile() {
   return out;
 }
 
-// One for all, or one for each.
+// Either one for all, or one for each.
 AsnRange any_asns(std::uint32_t first) { return {first, first + *rc::gen::element<std::uint32_t>(0, 999)}; }
 
 Catalog any_catalog() {
@@ -142,7 +142,7 @@ TEST(Proofs, HoldOnAnyTopology) {
     }
     fabric.settle();
     for (const Diagnostic& one : prove(catalog, fabric.topology)) {
-      RC_ASSERT(find_proof_rule(one.code) != nullptr);
+      RC_ASSERT(std::ranges::any_of(proof_rules(), [&](const CodeRow& row) { return row.code == one.code; }));
       RC_ASSERT(one.at.file == 1U);
     }
   }));

@@ -53,7 +53,7 @@ TEST(Capacity, UplinksDownAtBothLeavesOfAPairAddUp) {
   EXPECT_EQ(left.worst[kSpine], (std::array<DeviceIndex, 2>{pod.leaves[0], pod.leaves[1]}));
 }
 
-TEST(Capacity, ALeafThatIsDownIsNoPairAndCutsItsRailOff) {
+TEST(Capacity, LeafDownCutsOffItsRail) {
   const Pod pod(4, 4, 2);
   const Remaining left = FabricCapacity(pod.topology, 0).without({.devices = {pod.leaves[1]}, .links = {}});
   EXPECT_EQ(left.smallest[kSpine], 1);
@@ -99,7 +99,7 @@ TEST(Capacity, PodsMeetInSuperspines) {
   EXPECT_DOUBLE_EQ(spine_down.smallest[kSuperspine], 0.5);
 }
 
-// Slow and obvious: every leaf pair, every spine.
+// A slow, simple reference: every leaf pair, every spine.
 double smallest_pair(const Topology& topology, const Down& down) {
   const FabricGraph& graph = topology.fabrics[0];
   const auto is_down = [&](const auto& list, std::uint32_t one) {
@@ -152,7 +152,7 @@ SmallFabric random_fabric() {
   return fabric;
 }
 
-TEST(Capacity, AgreesWithEveryPairByHandOnAnyGraph) {
+TEST(Capacity, AgreesWithABruteForceSearchOnAnyGraph) {
   EXPECT_TRUE(rc::check("pairs", [] {
     const SmallFabric fabric = random_fabric();
     Down down;

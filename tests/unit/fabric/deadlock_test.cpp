@@ -30,7 +30,7 @@ bool depends(const Dependencies& all, std::uint32_t from, std::uint32_t to) {
   return false;
 }
 
-// Slow and obvious: depth first, looking for the way back.
+// A slow, simple reference: depth-first search for a back edge.
 bool has_cycle(const Dependencies& all) {
   std::vector<int> state(all.channels());
   const std::function<bool(std::uint32_t)> visit = [&](std::uint32_t c) {
@@ -76,7 +76,7 @@ TEST(Deadlock, AgreesWithADepthFirstSearchOnRandomGraphs) {
   }));
 }
 
-// Slow and obvious: all shortest paths to each leaf, hop by hop, into one set of dependencies.
+// A slow, simple reference: the dependencies of all shortest paths to each leaf, hop by hop.
 bool can_deadlock(const Topology& topology) {
   const FabricGraph& graph = topology.fabrics[0];
   std::map<DeviceIndex, std::set<DeviceIndex>> next_to;
@@ -106,7 +106,7 @@ bool can_deadlock(const Topology& topology) {
   return has_cycle(of(static_cast<std::uint32_t>(number.size()), edges));
 }
 
-TEST(Deadlock, AgreesWithPathsByHandOnAnyTopology) {
+TEST(Deadlock, AgreesWithBruteForcePathsOnAnyTopology) {
   int found = 0;
   EXPECT_TRUE(rc::check("fabric", [&] {
     SmallFabric fabric;
@@ -151,8 +151,8 @@ TEST(Deadlock, AClosIsProvedByItsTiers) {
   EXPECT_EQ(cycle.channels, 16U);
 }
 
-// Leaves and spines in a circle, each spine between two leaves: without loop prevention paths go down and up
-// again.
+// Leaves and spines in a circle, each spine between two leaves: without loop prevention, paths go down and
+// up.
 TEST(Deadlock, OneAsNumberForTheSpinesBreaksTheCircle) {
   constexpr std::uint32_t kSide = 5;
   SmallFabric fabric;

@@ -15,8 +15,8 @@ namespace {
 using Path = std::vector<DeviceIndex>;
 using Hop = std::pair<DeviceIndex, DeviceIndex>;
 
-// Slow and obvious: BGP as switches speak it. Each tells its neighbours its best paths until nothing changes;
-// a path with one's own AS number in it is dropped.
+// A slow, simple reference: simulated BGP. Each switch advertises its best paths to its neighbours until
+// nothing changes, and drops a path that contains its own AS number.
 std::map<DeviceIndex, std::set<Path>> settle(DeviceIndex destination, const std::set<Hop>& up,
                                              const std::vector<std::uint32_t>& shared_asn) {
   const auto asn = [&](DeviceIndex device) {
@@ -46,7 +46,7 @@ std::map<DeviceIndex, std::set<Path>> settle(DeviceIndex destination, const std:
   return best;
 }
 
-// Which pair of hops some packet takes one after the other, and whether they close a circle.
+// Whether the pairs of consecutive hops that packets can take close a circle.
 bool has_circle(const Topology& topology, const std::set<LinkIndex>& failed,
                 const std::vector<std::uint32_t>& shared_asn) {
   std::set<Hop> up;
@@ -76,7 +76,7 @@ bool has_circle(const Topology& topology, const std::set<LinkIndex>& failed,
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return visit(one.first); });
 }
 
-// With nothing down, each cable, and each pair of cables.
+// Whether a circle exists with no failure, with any failed cable, or with any pair of failed cables.
 bool can_circle(const Topology& topology, const std::vector<std::uint32_t>& shared_asn) {
   const auto links = static_cast<LinkIndex>(topology.links.size());
   if (has_circle(topology, {}, shared_asn)) return true;
@@ -97,7 +97,7 @@ void expect_agreement(const SmallFabric& fabric, const std::vector<std::uint32_t
   RC_ASSERT(has_circle(fabric.topology, {found.failed.begin(), found.failed.end()}, shared_asn));
 }
 
-TEST(Degraded, AgreesWithBgpByHandOnAnyTopology) {
+TEST(Degraded, AgreesWithSimulatedBgpOnAnyTopology) {
   EXPECT_TRUE(rc::check("any", [] {
     SmallFabric fabric;
     const int size = *rc::gen::element(2, 4, 5, 6, 7, 8);
@@ -117,9 +117,9 @@ TEST(Degraded, AgreesWithBgpByHandOnAnyTopology) {
   }));
 }
 
-// Pods of leaves and spines, complete but for some missing cables: many switches of a kind, so that the
-// exchanges of find_degraded_circle() count.
-TEST(Degraded, AgreesWithBgpByHandOnClosFabrics) {
+// Pods of leaves and spines with some cables missing: many switches of a kind, so that find_degraded_circle()
+// uses its exchanges of equal switches.
+TEST(Degraded, AgreesWithSimulatedBgpOnClosFabrics) {
   EXPECT_TRUE(rc::check("clos", [] {
     SmallFabric fabric;
     const auto pods = *rc::gen::inRange<std::uint32_t>(1, 3);
@@ -129,7 +129,7 @@ TEST(Degraded, AgreesWithBgpByHandOnClosFabrics) {
         pods == 1 ? *rc::gen::element<std::uint32_t>(1, 2, 2, 3) : *rc::gen::element<std::uint32_t>(1, 2, 2);
     const auto supers = *rc::gen::element<std::uint32_t>(0, 1, 1);
     const bool planes = *rc::gen::arbitrary<bool>();
-    // One number for all spines, for those of a pod, for some of them, or none.
+    // AS numbers: one for all spines, one per pod, one for some spines, or one for each spine.
     enum class Numbers { own, one, of_pod, mixed };
     const Numbers numbers = *rc::gen::element(Numbers::own, Numbers::own, Numbers::one, Numbers::of_pod,
                                               Numbers::mixed, Numbers::mixed);
@@ -168,15 +168,15 @@ TEST(Degraded, AgreesWithBgpByHandOnClosFabrics) {
   }));
 }
 
-// More pods of a kind than are looked at.
-TEST(Degraded, AgreesWithBgpByHandOnManyPods) {
+// More pods of a kind than the search examines.
+TEST(Degraded, AgreesWithSimulatedBgpOnManyPods) {
   int circles = 0;
   struct Case {
     std::uint32_t leaves;
     std::uint32_t spines;
     std::uint32_t tops;
     bool planes;
-    std::uint32_t top;  // the superspines' AS number; 0: each its own
+    std::uint32_t top;  // the superspines' AS number; 0: one for each
   };
   const Case cases[] = {{1, 2, 2, true, 3},  {2, 2, 2, true, 0}, {2, 2, 2, true, 3}, {2, 2, 2, false, 3},
                         {1, 3, 1, false, 3}, {3, 2, 2, true, 3}, {4, 2, 2, true, 0}};
@@ -207,8 +207,8 @@ TEST(Degraded, AgreesWithBgpByHandOnManyPods) {
   EXPECT_LT(circles, 7);
 }
 
-// The first pod hangs from no superspine, and is safe; the others are not like it.
-TEST(Degraded, PodsThatHangFromOtherSuperspinesAreNotAlike) {
+// The first pod is under no superspine, and is safe; the other pods are not equivalent to it.
+TEST(Degraded, PodsUnderDifferentSuperspinesAreNotAlike) {
   SmallFabric fabric;
   const std::array above{fabric.add(DeviceRole::superspine), fabric.add(DeviceRole::superspine)};
   for (std::uint32_t pod = 0; pod < 4; ++pod) {
@@ -251,9 +251,9 @@ TEST(Degraded, OneAsNumberForTheSpinesIsProvedForAnyFailures) {
   EXPECT_TRUE(found.devices.empty());
 }
 
-// Two spines over two leaves, a leaf under each. spine1 has the AS number of the leaf that only it reaches,
-// and drops what that announces: nothing is sent there from the other side, and no circle closes.
-TEST(Degraded, ADroppedRouteIsPassedOnToNobody) {
+// Two spines over two leaves, and one more leaf under each spine. spine1 has the AS number of its own leaf
+// and drops its routes: the other switches send nothing there, and no circle closes.
+TEST(Degraded, DroppedRouteIsNotAdvertised) {
   SmallFabric fabric;
   const DeviceIndex spine0 = fabric.add(DeviceRole::spine);
   const DeviceIndex spine1 = fabric.add(DeviceRole::spine);
@@ -276,8 +276,8 @@ TEST(Degraded, ParallelCablesFailTogetherOrNotAtAll) {
   EXPECT_TRUE(find_degraded_circle(clos(4, 2, 3).topology, 0, std::vector<std::uint32_t>(6)).devices.empty());
 }
 
-// Pairs of spines, each with a number of its own: more than are told apart.
-TEST(Degraded, SaysWhereItCouldNotTryAll) {
+// Pairs of spines, each with its own AS number: more kinds than the search distinguishes.
+TEST(Degraded, ReportsAnIncompleteSearch) {
   constexpr std::uint32_t kPairs = 65;
   std::vector<std::uint32_t> shared_asn(4);
   for (std::uint32_t i = 0; i < 2 * kPairs; ++i) shared_asn.push_back(100 + i / 2);

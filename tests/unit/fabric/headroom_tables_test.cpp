@@ -1,6 +1,6 @@
-// The headroom of each platform: what is computed (tests/cases/headroom/computed.txt), and how that compares
-// with the vendors' own tables (deviations.txt), which lie beside the project (shared/data/sonic-config).
-// LOCKSTEP_UPDATE_CASES=1 writes both anew.
+// The computed headroom of each platform (tests/cases/headroom/computed.txt), and its comparison with the
+// vendors' own tables (deviations.txt), which are outside the repository (shared/data/sonic-config).
+// LOCKSTEP_UPDATE_CASES=1 rewrites both files.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMbps = 1'000'000;
 constexpr std::uint64_t kMillimetres = 1000;  // of a metre
-constexpr std::uint64_t kLeastMbps = 10'000;  // slower ports carry nothing lossless
+constexpr std::uint64_t kLeastMbps = 10'000;  // slower ports have no lossless classes
 constexpr double kMtu = 9216;
 constexpr double kFrame = 9216 + kFrameOverhead;
 
@@ -26,7 +26,7 @@ const std::filesystem::path kCases = std::filesystem::path(LOCKSTEP_SOURCE_DIR) 
 const std::filesystem::path kTables =
     std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "../shared/data/sonic-config/pg_profile_lookup";
 
-// The platform of a table, by a part of its name; and why what is computed is more than it says.
+// The platform of a table, by a part of the table's name; and why the computed headroom is larger.
 struct TableOf {
   std::string_view part;
   std::string_view platform;
@@ -86,7 +86,7 @@ Result<Headroom> computed(const Platform& platform, std::uint64_t mbps, std::uin
   return pfc_headroom(platform, ask);
 }
 
-// A row: speed in Mbit/s, cable, size, xon, xoff, threshold, and sometimes xon_offset; bytes.
+// A row: speed in Mbit/s, cable, then in bytes size, xon, xoff, threshold, and sometimes xon_offset.
 struct VendorsRow {
   std::uint64_t mbps = 0;
   std::uint64_t metres = 0;
@@ -118,8 +118,8 @@ void compare(const std::string& text, const char* file) {
   EXPECT_EQ(text, expected.str()) << "if this is as it should be: LOCKSTEP_UPDATE_CASES=1 " << path;
 }
 
-// At an MTU of 9,216 B: any other constant gives other numbers.
-TEST(HeadroomTables, WhatIsComputedIsAsItWas) {
+// At an MTU of 9,216 B. A change of any constant changes the numbers.
+TEST(HeadroomTables, ComputedHeadroomMatchesItsGolden) {
   constexpr std::uint64_t kSpeeds[] = {10'000, 25'000, 40'000, 50'000, 100'000, 200'000, 400'000, 800'000};
   std::string out = "platform, Gbit/s, m: xoff, xon, size, of it reserved; B\n";
   ASSERT_TRUE(all_platforms());
@@ -132,8 +132,8 @@ TEST(HeadroomTables, WhatIsComputedIsAsItWas) {
   compare(out, "computed.txt");
 }
 
-// Never less than a vendor's own row; by how much more, and why.
-TEST(HeadroomTables, NoneIsBelowItsVendors) {
+// Never less than a vendor's row; records by how much it is larger, and why.
+TEST(HeadroomTables, NoHeadroomIsBelowTheVendors) {
   if (!std::filesystem::is_directory(kTables))
     LOCKSTEP_NOT_TESTED("the vendors' tables are not beside the project: " + kTables.string());
   std::map<std::string, std::filesystem::path> files;

@@ -50,7 +50,7 @@ void expect_rows(const Platform& platform, std::span<const WorkedRow> rows) {
           << row.gbps << "G " << kLengths[i] << " m: " << xoff_kib(platform, row.gbps, kLengths[i]);
 }
 
-// Every one of the 20 worked numbers, as rounded there (whole KiB).
+// All 20 worked numbers, rounded as in the source (whole KiB).
 TEST(Lossless, AgreesWithTheWorkedNumbersAtTheWorstPacketSize) {
   constexpr WorkedRow kRows[] = {{25, {35, 37, 41, 55}},
                                  {50, {45, 49, 58, 86}},
@@ -90,7 +90,7 @@ TEST(Lossless, AgreesWithTheVendorsTable) {
         << row.gbps << "G " << row.metres;
 }
 
-TEST(Lossless, SaysEveryConstantThatItUsedWithItsSource) {
+TEST(Lossless, ReportsEveryConstantWithItsSource) {
   const Result<Headroom> out = pfc_headroom(
       known("spectrum-4"),
       {.speed = 400 * kGbps, .cable_length = 40 * kMetre, .port_mtu = 9238, .lossless_mtu = 9238});
@@ -161,9 +161,9 @@ TEST(Lossless, HeadroomGrowsWithCableMtuAndSpeed) {
   }));
 }
 
-// What the driver itself computes (Linux mlx5 port_buffer.c), worked out by hand: 400G, 30 m, MTU 9000:
-// (301 + 64) x 400,000 / 1000 + 24,480 = 170,480, and one frame of 9,978 (the largest that the ports take)
-// and a cell of 128 above.
+// The driver's own formula (Linux mlx5 port_buffer.c), calculated manually: 400G, 30 m, MTU 9000:
+// (301 + 64) x 400,000 / 1000 + 24,480 = 170,480; the size adds one frame of 9,978 (the largest that the
+// ports accept) and one cell of 128.
 TEST(Lossless, ANicsHeadroomIsItsDriversOwn) {
   struct Row {
     std::uint64_t gbps;
@@ -191,8 +191,8 @@ TEST(Lossless, ANicsHeadroomIsItsDriversOwn) {
   EXPECT_LT(size(4'000), size(5'000));
 }
 
-// A chip on which every lossless priority's queue of every port holds `queue` bytes that all came in by port
-// 0: whether that port would be paused.
+// Whether port 0 would be paused if the queue of every lossless priority of every port held `queue` bytes,
+// all received by port 0.
 bool pauses_the_one(const PfcPoint& chip, std::uint64_t queue) {
   double held = 0;
   double by_one = 0;
@@ -203,7 +203,7 @@ bool pauses_the_one(const PfcPoint& chip, std::uint64_t queue) {
     }
   return by_one > chip.alpha * (static_cast<double>(chip.shared) - held);
 }
-// One on which each pair of ports feeds one port.
+// The same if each pair of ports feeds one port.
 bool pauses_pairs(const PfcPoint& chip, std::uint64_t queue) {
   double held = 0;
   for (std::uint32_t port = 0; port + 1 < chip.ports; port += 2)
@@ -211,7 +211,7 @@ bool pauses_pairs(const PfcPoint& chip, std::uint64_t queue) {
   return static_cast<double>(queue) / 2 > chip.alpha * (static_cast<double>(chip.shared) - held);
 }
 
-TEST(Lossless, PfcFiresWhereAChipOfThisKindWouldFire) {
+TEST(Lossless, PfcPointMatchesASimulatedChip) {
   EXPECT_TRUE(rc::check("fires", [] {
     const PfcPoint chip{.alpha = std::exp2(*rc::gen::inRange(-8, 8)),
                         .ports = 2 * *rc::gen::inRange<std::uint32_t>(1, 257),
@@ -229,7 +229,7 @@ TEST(Lossless, PfcFiresWhereAChipOfThisKindWouldFire) {
 
 // Zhu et al., SIGCOMM 2015, section 4: 12 MB, 32 ports, t_flight 22.4 KB, beta 8 of eight priorities: 21.75
 // KB.
-TEST(Lossless, TheBoundIsThePublishedOne) {
+TEST(Lossless, BoundMatchesThePublishedOne) {
   constexpr std::uint64_t kBuffer = 12'000'000;
   constexpr std::uint64_t kInFlight = 8 * 32 * 22'400;
   const PfcPoint chip{.alpha = 8.0 / 8, .ports = 32, .priorities = 8, .shared = kBuffer - kInFlight};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "specs/language/load.hpp"
 
@@ -53,7 +54,7 @@ TEST(Platforms, AFileWithoutASourceIsRefusedWithItsLine) {
   const Result<Platform> out =
       parse_platform("x.yaml", "platform: x\nkind: switch\nabout: x\nfigures:\n  cellBytes: {value: 192}\n");
   ASSERT_FALSE(out);
-  EXPECT_EQ(out.error().what, "x.yaml:5: no source");
+  EXPECT_EQ(out.error().what, "x.yaml:5:14: no source");
 }
 
 TEST(Platforms, AFileWithAnUnknownKeyIsRefused) {
@@ -65,21 +66,23 @@ TEST(Platforms, AFileWithAnUnknownKeyIsRefused) {
     EXPECT_FALSE(parse_platform("x.yaml", text)) << text;
 }
 
-// What arithmetic could not take, and what would be lost without a word.
-TEST(Platforms, RefuseWhatCannotBeAndWhatNobodyWouldRead) {
+// Values that the arithmetic can't use, and keys that would be ignored silently.
+TEST(Platforms, RefuseInvalidValuesAndUnusedKeys) {
   const std::string head = "platform: x\nkind: switch\nabout: a\n";
   const auto line_of = [&](const std::string& rest) {
-    std::uint32_t line = 0;
-    const Result<Platform> out = parse_platform("x.yaml", head + rest, &line);
+    Position at;
+    const Result<Platform> out = parse_platform("x.yaml", head + rest, &at);
     EXPECT_FALSE(out) << rest;
-    return line;
+    return at.line;
   };
   EXPECT_TRUE(parse_platform("x.yaml", head + "figures: {alphaLog2: {value: -8, source: s}}\n"));
   EXPECT_EQ(line_of("figures: {cellBytes: {value: nan, source: s}}\n"), 4U);
   EXPECT_EQ(line_of("figures: {cellBytes: {value: 0, source: s}}\n"), 4U);
   EXPECT_EQ(line_of("figures: {sharedBufferBytes: {value: -1, source: s}}\n"), 4U);
   EXPECT_EQ(line_of("figures: {alphaLog2: {value: 8, source: s}}\n"), 4U);
+  EXPECT_EQ(line_of("figures: {alphaLog2: {value: 0.9, source: s}}\n"), 4U) << "log2 is whole in SONiC";
   EXPECT_EQ(line_of("figures: []\n"), 4U);
+  EXPECT_EQ(line_of("ecnDefaults:\n  kminBytes: 1\n  kmaxBytes: 2\n  pmaxPercent: 500\n  source: s\n"), 7U);
   EXPECT_EQ(line_of("facts: {pfc: {value: true, source: s, diffres: []}}\n"), 4U);
   EXPECT_EQ(line_of("headroom: {speed: 1Gbps}\n"), 4U);
   EXPECT_EQ(line_of("headroom:\n  - {speed: 1Gbps, cableMetres: 4294967296, reservedBytes: 1, xonBytes: 1, "
@@ -125,7 +128,7 @@ TEST_F(PlatformsBesideSpecs, AddAndCorrect) {
   EXPECT_NE(far.error().what.find("did you mean mine?"), std::string::npos) << far.error().what;
 }
 
-TEST_F(PlatformsBesideSpecs, ThatCantBeReadAreToldWithTheirLine) {
+TEST_F(PlatformsBesideSpecs, InvalidFilesAreReportedWithTheirLine) {
   write("cluster.yaml", "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n");
   write("platforms/a.yaml", "platform: a\nkind: switch\nabout: a\nfigures: {cells: {value: 1, source: s}}\n");
   write("platforms/b.yaml", "platform: c\nkind: nic\nabout: b\n");
@@ -149,7 +152,7 @@ TEST_F(PlatformsBesideSpecs, SpecsInAFolderOfThatNameAreSpecs) {
   EXPECT_FALSE(all.diagnostics.empty()) << "what is deeper is no platform of these specs, and no spec";
 }
 
-TEST(Platforms, ANearMissSaysWhatWasMeant) {
+TEST(Platforms, MisspeltNameGetsASuggestion) {
   const Result<const Platform*> near = find_platform("spectrm-4");
   ASSERT_FALSE(near);
   EXPECT_EQ(near.error().what, "no platform is called spectrm-4; did you mean spectrum-4?");
@@ -158,11 +161,60 @@ TEST(Platforms, ANearMissSaysWhatWasMeant) {
   EXPECT_NE(far.error().what.find("known are bluefield-3"), std::string::npos) << far.error().what;
 }
 
-TEST(Platforms, HoldsWhatItsSourcesSay) {
-  const Result<const Platform*> found = find_platform("spectrum-4");
-  ASSERT_TRUE(found);
-  EXPECT_EQ((*found)->cell_bytes->value, 192);
-  EXPECT_EQ((*found)->pause_quanta.size(), 10U);
+std::string number(double value) {
+  std::string out = std::to_string(value);
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.ends_with('.')) out.pop_back();
+  return out;
+}
+
+std::string ecn_text(const PublishedEcn& ecn) {
+  return " ecnDefaults " + std::to_string(ecn.kmin_bytes) + " " + std::to_string(ecn.kmax_bytes) + " " +
+         number(ecn.pmax.fraction() * 100);
+}
+
+// The values of a platform, in the form of tests/cases/platforms.txt.
+std::set<std::string> lines_of(const Platform& one) {
+  std::set<std::string> out;
+  const auto add = [&](const std::string& text) { out.insert(one.name + " " + text); };
+  add("kind " + std::string(to_string(one.kind)));
+  for (const FigureKey& key : figure_keys())
+    if (const std::optional<Figure>& figure = one.*(key.member)) {
+      std::string text = std::string(key.key) + " " + number(figure->value);
+      for (const OtherValue& other : figure->differs) text += " " + number(other.value);
+      add(text);
+    }
+  for (const FactKey& key : fact_keys())
+    if (const std::optional<Fact>& fact = one.*(key.member))
+      add(std::string(key.key) + (fact->value ? " true" : " false"));
+  if (one.headroom_rule) add("headroomRule " + one.headroom_rule->name);
+  for (const PauseQuanta& row : one.pause_quanta)
+    add("pauseQuanta " + std::to_string(row.speed) + " " + std::to_string(row.quanta));
+  for (const HeadroomRow& row : one.headroom)
+    add("headroom " + std::to_string(row.speed) + " " + std::to_string(row.cable_metres) + " " +
+        std::to_string(row.reserved_bytes) + " " + std::to_string(row.xon_bytes) + " " +
+        std::to_string(row.xon_offset_bytes) + " " + std::to_string(row.xoff_bytes));
+  if (one.ecn_defaults) out.insert(one.name + ecn_text(*one.ecn_defaults));
+  for (const PublishedEcn& other : one.other_ecn_defaults) out.insert(one.name + ecn_text(other));
+  std::string fields = "hashFields";
+  for (const HashField field : one.hash_fields) fields += " " + std::string(to_string(field));
+  if (!one.hash_fields.empty()) add(fields);
+  if (!one.adaptive_routing_setting.empty()) add("adaptiveRoutingSetting " + one.adaptive_routing_setting);
+  for (const NeedsReset& row : one.needs_reset) add("needsReset " + row.disruption + " " + row.what);
+  return out;
+}
+
+TEST(Platforms, MatchTheListOfValues) {
+  const auto& all = all_platforms();
+  ASSERT_TRUE(all) << all.error().text();
+  std::set<std::string> given;
+  std::ifstream file(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/cases/platforms.txt");
+  for (std::string line; std::getline(file, line);)
+    if (!line.starts_with("#")) given.insert(line);
+  std::set<std::string> held;
+  for (const Platform& one : *all) held.merge(lines_of(one));
+  for (const std::string& line : held) EXPECT_TRUE(given.contains(line)) << "held: " << line;
+  for (const std::string& line : given) EXPECT_TRUE(held.contains(line)) << "given: " << line;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Builds a Topology of one fabric by hand, so that graph functions are tested on any graph, not only on what
-// laws make.
+// Builds a Topology of one fabric link by link, so that graph functions can be tested on any graph, not only
+// on those that the cabling rules of specs produce.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,7 @@ class SmallFabric {
     return index;
   }
 
-  // Puts ports into the order of their devices (as in a real topology: Topology::ports_of), and endpoints in
-  // theirs.
+  // Sorts ports by device, as in a real topology (Topology::ports_of), and endpoints likewise.
   void settle() {
     std::vector<PortIndex> order(topology.ports.size());
     for (PortIndex i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,4 +1,4 @@
-// Files that others may have put there.
+// Reading files that other users may have created.
 #include "specs/files/read_file.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ using Outcome = FileText::Outcome;
 
 constexpr std::size_t kMost = std::size_t{1} << 20;
 
-// A secret outside, and a folder of specs with ways to it.
+// A secret outside, and a folder of specs with links that lead to it.
 class ReadFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,7 +64,7 @@ const char* const kWaysOut[] = {"../shadow",  "sites/../../shadow", "relative.cs
                                 "up/shadow",  "environ.csv",        "magic.csv",    "zero",
                                 "/etc/passwd"};
 
-TEST_F(ReadFile, ReadsWhatIsBeneathTheFolder) {
+TEST_F(ReadFile, ReadsFilesBeneathTheFolder) {
   for (const char* const name : {"sites/hosts.csv", "inside.csv", "./sites/../sites/hosts.csv"}) {
     const FileText read = beneath(name);
     EXPECT_TRUE(read) << name << ": " << read.why;
@@ -80,7 +80,7 @@ TEST_F(ReadFile, ReadsNothingOutsideOfTheFolder) {
   }
 }
 
-TEST_F(ReadFile, RefusesWhatIsNoRegularFileAndWaitsForNone) {
+TEST_F(ReadFile, RefusesNonRegularFilesWithoutWaiting) {
   EXPECT_EQ(beneath("fifo").why, "not a regular file");
   EXPECT_EQ(beneath("sites").why, "not a regular file");
   EXPECT_EQ(beneath("dangling").outcome, Outcome::missing);
@@ -95,7 +95,7 @@ TEST_F(ReadFile, RefusesWhatIsNoRegularFileAndWaitsForNone) {
   EXPECT_EQ(why_not_regular(folder_ + "/inside.csv"), "");
 }
 
-TEST_F(ReadFile, RefusesWhatIsTooLargeWhateverSizeItClaims) {
+TEST_F(ReadFile, RefusesLargeFilesWhateverTheirReportedSize) {
   std::ofstream(folder_ + "/full") << std::string(kMost, 'x');
   EXPECT_EQ(beneath("full").text.size(), kMost);
   std::ofstream(folder_ + "/large") << std::string(kMost + 1, 'x');
@@ -103,7 +103,7 @@ TEST_F(ReadFile, RefusesWhatIsTooLargeWhateverSizeItClaims) {
   fs::resize_file(folder_ + "/large", std::uintmax_t{1} << 40);  // sparse: a terabyte
   EXPECT_EQ(beneath("large").outcome, Outcome::too_large);
   EXPECT_EQ(read_named(folder_ + "/large", kMost).outcome, Outcome::too_large);
-  // The kernel says that it has no byte, and it has some.
+  // The kernel reports size 0 for a file that has content.
   EXPECT_EQ(fs::file_size("/proc/self/maps"), 0U);
   EXPECT_EQ(read_named("/proc/self/maps", 100).outcome, Outcome::too_large);
 }
@@ -114,7 +114,7 @@ TEST_F(ReadFile, ReadsStandardInputOnlyToItsLimit) {
   ::close(zero);
 }
 
-// A kernel, or a sandbox, without openat2(2): `answer` is what it says.
+// Makes openat2(2) fail with the errno `answer`, as an old kernel or a sandbox does.
 bool without_openat2(std::uint32_t answer) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -61,6 +61,22 @@ class ReplaceFile : public testing::Test {
   std::string file_;
 };
 
+TEST_F(ReplaceFile, CheckReportsWhatReplacingWouldRefuse) {
+  EXPECT_TRUE(check_replaceable(file_));
+  EXPECT_TRUE(names().empty()) << "nothing is left";
+  ASSERT_TRUE(replace_file(file_, "old"));
+  EXPECT_TRUE(check_replaceable(file_));
+  EXPECT_EQ(contents(file_), "old");
+  EXPECT_EQ(names().size(), 1U);
+  for (const std::string& bad : {folder_, folder_ + "/none/settings", file_ + "/settings", std::string()}) {
+    const Result<Done> checked = check_replaceable(bad);
+    ASSERT_FALSE(checked) << bad;
+    EXPECT_EQ(checked.error().what, error_of(bad));
+  }
+  EXPECT_FALSE(check_replaceable("/dev/null"));
+  EXPECT_TRUE(check_replaceable("/dev/null", {.write_through = true}));
+}
+
 TEST_F(ReplaceFile, MakesAFileAndReplacesIt) {
   ASSERT_TRUE(replace_file(file_, "old\n"));
   EXPECT_EQ(contents(file_), "old\n");
@@ -95,7 +111,7 @@ TEST_F(ReplaceFile, LetsAnotherWriteTheFileByItsPath) {
   EXPECT_EQ(names(), std::set<std::string>{"settings"});
 }
 
-TEST_F(ReplaceFile, TakesANameWithoutAFolder) {
+TEST_F(ReplaceFile, AcceptsANameWithoutAFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
   const auto done = replace_file("settings", "here");
@@ -104,7 +120,7 @@ TEST_F(ReplaceFile, TakesANameWithoutAFolder) {
   EXPECT_EQ(contents(file_), "here");
 }
 
-TEST_F(ReplaceFile, GivesANewFileTheModeThatIsAskedFor) {
+TEST_F(ReplaceFile, GivesANewFileTheRequestedMode) {
   for (const mode_t mask : {mode_t{0}, mode_t{077}, mode_t{0777}}) {
     fs::remove(file_);
     fs::remove(folder_ + "/exact");
@@ -118,7 +134,7 @@ TEST_F(ReplaceFile, GivesANewFileTheModeThatIsAskedFor) {
   }
 }
 
-TEST_F(ReplaceFile, KeepsTheModeOfTheFileThatWasThere) {
+TEST_F(ReplaceFile, KeepsTheModeOfAnExistingFile) {
   ASSERT_TRUE(replace_file(file_, "old", {.mode = 0640}));
   ASSERT_EQ(::chmod(file_.c_str(), 04711), 0);
   ASSERT_TRUE(replace_file(file_, "new", {.mode = 0600}));
@@ -126,7 +142,7 @@ TEST_F(ReplaceFile, KeepsTheModeOfTheFileThatWasThere) {
   EXPECT_EQ(contents(file_), "new");
 }
 
-TEST_F(ReplaceFile, KeepsTheOwnerOrTakesTheFoldersOne) {
+TEST_F(ReplaceFile, KeepsTheOwnerOrTakesThatOfTheFolder) {
   LOCKSTEP_NEEDS_ROOT("gives files to another user");
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(::chown(folder_.c_str(), kNobody, kNobody), 0);
@@ -154,7 +170,7 @@ TEST_F(ReplaceFile, NamesTheFileAndTheReason) {
   EXPECT_EQ(names(), std::set<std::string>{"settings"});
 }
 
-TEST_F(ReplaceFile, RefusesWhatIsNoRegularFile) {
+TEST_F(ReplaceFile, RefusesNonRegularFiles) {
   ASSERT_TRUE(replace_file(file_, "old"));
   fs::create_symlink("settings", folder_ + "/link");
   fs::create_directory(folder_ + "/sub");
@@ -168,7 +184,7 @@ TEST_F(ReplaceFile, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(names(), before);
 }
 
-TEST_F(ReplaceFile, WritesThroughNoLinkThatOthersMayHavePutThere) {
+TEST_F(ReplaceFile, DoesNotWriteThroughLinks) {
   constexpr Replacement kThrough{.write_through = true};
   ASSERT_TRUE(replace_file(file_, "precious", kThrough));
   fs::create_symlink("settings", folder_ + "/link");
@@ -179,9 +195,9 @@ TEST_F(ReplaceFile, WritesThroughNoLinkThatOthersMayHavePutThere) {
   EXPECT_FALSE(fs::exists(folder_ + "/absent"));
 }
 
-TEST_F(ReplaceFile, WritesThroughWhatIsNoRegularFileIfTheCallerSaysSo) {
+TEST_F(ReplaceFile, WritesThroughNonRegularFilesOnRequest) {
   constexpr Replacement kThrough{.write_through = true};
-  // What a shell opened for this process, as `--out /dev/stdout > settings` does.
+  // A file that a shell opened for this process, as for `--out /dev/stdout > settings`.
   const int given = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_TRUE(replace_file("/dev/fd/" + std::to_string(given), "given", kThrough));
   ::close(given);
@@ -215,7 +231,7 @@ TEST_F(ReplaceFile, LeavesTheOldFileAndNothingElseWhereItIsTooLarge) {
   EXPECT_EQ(names(), std::set<std::string>{"settings"});
 }
 
-// In a mount namespace of a child's own. What is wrong there, in words.
+// Runs in a mount namespace of a child process. Returns what is wrong; empty if nothing is.
 std::string on_a_full_disk(const std::string& folder) {
   const std::string file = folder + "/settings";
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -247,7 +263,7 @@ TEST_F(ReplaceFile, LeavesTheOldFileAndNothingElseOnAFullDisk) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << said;
 }
 
-// A text that says how long it is and of what.
+// A text whose content shows whether it is complete.
 std::string whole_text(char letter) { return std::string(100'000, letter) + "end"; }
 
 bool is_whole(const std::string& text) { return !text.empty() && text == whole_text(text.front()); }
@@ -269,7 +285,7 @@ TEST_F(ReplaceFile, IsOldOrNewWheneverItsWriterIsKilled) {
     char letter = 0;
     for (auto more = random() % 3; more-- > 0;) ASSERT_EQ(::read(pipe.reader.number(), &letter, 1), 1);
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 1500);
-    while (std::chrono::steady_clock::now() < until) continue;  // to a point inside the next one
+    while (std::chrono::steady_clock::now() < until) continue;  // until a point inside the next write
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -281,7 +297,7 @@ TEST_F(ReplaceFile, IsOldOrNewWheneverItsWriterIsKilled) {
   EXPECT_GT(seen.size(), 1U) << "no writer was ever killed after its first";
 }
 
-TEST_F(ReplaceFile, IsOneOfManyWritersWhole) {
+TEST_F(ReplaceFile, ConcurrentWritersLeaveOneCompleteFile) {
   constexpr int kEach = 40;
   ASSERT_TRUE(replace_file(file_, whole_text('0')));
   std::vector<std::thread> writers;
@@ -296,6 +312,14 @@ TEST_F(ReplaceFile, IsOneOfManyWritersWhole) {
   EXPECT_EQ(failures, std::vector<int>(4, 0));
   EXPECT_TRUE(is_whole(contents(file_)));
   EXPECT_EQ(names(), std::set<std::string>{"settings"});
+}
+
+TEST(FileIn, NamesCannotEscapeTheFolder) {
+  const Result<std::string> file = file_in("/srv/out", "leaf0.frr.conf");
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(*file, "/srv/out/leaf0.frr.conf");
+  for (const char* const name : {"", "..", "../leaf0", "/etc/passwd", "a/b", ".hidden"})
+    EXPECT_FALSE(file_in("/srv/out", name)) << name;
 }
 
 }  // namespace

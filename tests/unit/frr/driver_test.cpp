@@ -1,4 +1,4 @@
-// The driver over daemons that do as told.
+// The driver against scripted daemons.
 #include "drivers/frr/driver.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace lockstep::frr {
 namespace {
 
-TEST(FrrDriverOverAFake, AResetThatCouldNotBeTriedComesAfterAWrite) {
+TEST(FrrDriverOverAFake, AFailedSessionResetIsReportedAfterTheWrite) {
   const Folder folder;
   const FakeVty bgpd(folder.name(), "bgpd", {.on = "end", .pieces = {framed("", 0)}, .vanish = true},
                      {{"show running-config", recorded("bgpd-datacenter.txt")},
@@ -37,8 +37,8 @@ TEST(FrrDriverOverAFake, AResetThatCouldNotBeTriedComesAfterAWrite) {
   EXPECT_EQ(receipt->outcomes[0].error->kind, ErrorKind::unknown_outcome);
 }
 
-// What a lying daemon's answer stands for is not made: what it would have said is unread, never absent.
-TEST(FrrDriverOverAFake, AnAnswerThatIsTooDeepOrTooWideIsUnreadAndNeverAbsent) {
+// Parsing stops at the limits: entries of an oversized answer are unread rather than absent.
+TEST(FrrDriverOverAFake, AnOversizedAnswerIsUnreadAndNotAbsent) {
   std::string wide = "{\"peers\": [";
   for (int i = 0; i < 5'000'000; ++i) wide += "0,";
   for (const std::string& bomb : {std::string(1U << 20, '['), wide + "0]}"}) {

@@ -1,5 +1,5 @@
-// FakeVty: a stateful stand-in for an FRR daemon's vty socket (not FRR: only its framing and its modes), so
-// that truncation, silence and garbage can be had at will.
+// FakeVty: a stateful stand-in for the vty socket of an FRR daemon (only its framing and its modes), so that
+// tests can cause truncation, silence and garbage.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace lockstep::frr {
 
-// What a FakeVty does instead of the ordinary reply to a command; empty: nothing special.
+// A fault that replaces the ordinary reply to a command; an empty one has no effect.
 struct Fault {
   std::string on = {};                   // command
   std::vector<std::string> pieces = {};  // bytes to send, each by its own send(); none: silence
   bool hang_up = false;                  // close after the pieces
-  bool vanish = false;                   // before the pieces: nobody finds its socket any more
+  bool vanish = false;                   // before the pieces: remove the socket file
 };
 
-// What it answers besides the ordinary, outside configuration mode: a command, its text.
+// Answers outside configuration mode in addition to the ordinary ones: command and text.
 using Answers = std::map<std::string, std::string>;
 
 class FakeVty {
@@ -31,7 +31,7 @@ class FakeVty {
   FakeVty(const FakeVty&) = delete;
   FakeVty& operator=(const FakeVty&) = delete;
 
-  // Lines that were taken in configuration mode. Read it when the client is done.
+  // Lines received in configuration mode. Read it when the client is done.
   const std::vector<std::string>& configured() const { return configured_; }
 
  private:
@@ -50,10 +50,10 @@ class FakeVty {
   std::thread thread_;
 };
 
-// Text, three NUL bytes, code.
+// The framing of a reply: text, three NUL bytes, code.
 std::string framed(std::string_view text, char code);
 
-// A folder under /tmp that goes away with the object.
+// A folder under /tmp that is removed with the object.
 class Folder {
  public:
   Folder();

@@ -89,7 +89,7 @@ Lab::Lab(const std::vector<std::string>& nodes) : owner_(::getpid()), nodes_(nod
   guardian_pipe_ = ends[1];
   guardian_ = ::fork();
   if (guardian_ == 0) {
-    ::setpgid(0, 0);  // survives a Ctrl-C at the test program
+    ::setpgid(0, 0);  // survives a Ctrl-C of the test program
     ::close(ends[1]);
     char byte = 0;
     if (::read(ends[0], &byte, 1) == 1) ::_exit(0);
@@ -109,7 +109,7 @@ Lab::Lab(const std::vector<std::string>& nodes) : owner_(::getpid()), nodes_(nod
   for (const std::string& node : nodes_) {
     run({"ip", "netns", "add", netns(node)});
     ip(node, {"link", "set", "lo", "up"});
-    // Without duplicate address detection a link-local address is good at once, not after one to two seconds.
+    // Without duplicate address detection a link-local address is usable at once, not after 1 to 2 s.
     run({"ip", "netns", "exec", netns(node), "sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0",
          "net.ipv6.conf.all.accept_dad=0", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"});
     const FrrTarget at = target(node);
@@ -170,7 +170,7 @@ pid_t Lab::spawn(const std::string& node, const std::string& daemon, Loads loads
   const int out = ::open((file + ".out").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (::setns(net, CLONE_NEWNET) != 0 || ::unshare(CLONE_NEWUTS | CLONE_NEWNS) != 0) ::_exit(126);
-  // FRR makes /var/tmp/frr/NAME.PID, which a daemon that is killed would leave there.
+  // FRR creates /var/tmp/frr/NAME.PID, which a killed daemon would leave behind.
   if (::mount("", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
       ::mount("lab", "/var/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=1m") != 0)
     ::_exit(126);

@@ -1,8 +1,8 @@
-// Lab: real FRR daemons in network namespaces of their own (lsfrr-<pid>-<node>), in the foreground, with all
+// Lab: real FRR daemons in their own network namespaces (lsfrr-<pid>-<node>), in the foreground, with all
 // their files in a temporary folder.
 //
-// Promises: namespaces, processes and files are gone when the Lab is, also when the test program dies before
-// that (a guardian process waits for the end of a pipe).
+// Promises: namespaces, processes and files are removed with the Lab, also when the test program dies earlier
+// (a guardian process waits for the end of a pipe).
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace lockstep::frr {
 
-// Why real daemons can't run here; none: they can.
+// Why real daemons cannot run here; nullopt if they can.
 std::optional<std::string> lab_impossible();
 
 // Output of a program (stdout and stderr); a test failure when it does not exit with 0.
@@ -33,7 +33,7 @@ class Lab {
   // A veth pair between two nodes, up at both ends.
   void link(const std::string& a, const std::string& port_a, const std::string& b, const std::string& port_b);
   // Starts zebra, then the others once zebra listens (bgpd retries a missing zebra after 10 s only). They
-  // load nothing, or each a file of its own beside frr.conf ("bgpd.conf").
+  // load nothing, or each loads its own file beside frr.conf ("bgpd.conf").
   enum class Loads { nothing, own_files };
   void start(const std::string& node, Loads loads = Loads::nothing);
   void stop(const std::string& node);
@@ -41,12 +41,12 @@ class Lab {
 
   // ip(8) in a node's namespace.
   std::string ip(const std::string& node, std::vector<std::string> words) const;
-  // What a person would type: the daemon's reply to each line; a test failure when it refuses one.
+  // Enters lines in vtysh; returns the replies of the daemon. A refused line is a test failure.
   std::string type(const std::string& node, const std::string& daemon,
                    const std::vector<std::string>& lines) const;
-  // vtysh -b: how FRR itself reads the saved file back.
+  // vtysh -b: FRR itself loads the saved file.
   void load_saved(const std::string& node) const;
-  // vtysh -c "write memory": how FRR itself saves.
+  // vtysh -c "write memory": FRR itself saves.
   void save_by_vtysh(const std::string& node) const;
 
   FrrTarget target(const std::string& node) const;

@@ -1,4 +1,4 @@
-// What the tests against real daemons share: wanted entries of a switch, reading, applying, waiting.
+// Shared by the tests against real daemons: desired entries of a switch, reading, applying, waiting.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ inline Tree tree_of(const Entries& entries) {
   return builder.build();
 }
 
-// What a leaf or spine of a fabric wants, as the compiler would say it.
+// The desired entries of a leaf or spine switch of a fabric, as the compiler produces them.
 inline Entries switch_entries(std::int64_t asn, const std::string& id,
                               const std::vector<std::string>& ports) {
   Entries out{{"bfd-profile[lockstep]", Value::present()},
@@ -89,7 +89,7 @@ inline void applied(Driver& driver, const ChangeSet& changes) {
     EXPECT_FALSE(outcome.error) << outcome.path.text() << ": " << outcome.error->text();
 }
 
-// Applies until nothing differs (once), and says that nothing is left to do.
+// Applies the difference once, and checks that nothing is left to do.
 inline void converge(Driver& driver, const Intent& intent) {
   applied(driver, diff(intent, observed(driver)).changes);
   for (const Change& left : diff(intent, observed(driver)).changes)

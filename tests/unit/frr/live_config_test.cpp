@@ -1,10 +1,11 @@
-// The driver against real FRR daemons: every row of configuration, made, changed, removed.
+// The driver against real FRR daemons: every configuration row is added, changed and removed.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "drivers/frr/config_text.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/frr/live.hpp"
 
@@ -22,7 +23,7 @@ class LiveConfig : public ::testing::Test {
   void SetUp() override {
     if (const auto why = lab_impossible()) LOCKSTEP_NOT_TESTED_BUT_ON_CI(*why);
     frr_ = make_frr_driver(lab_->target("solo"));
-    // From nothing, whatever the test before has left.
+    // Removes whatever the previous test left.
     const Observation have = observed(*frr_.driver);
     ChangeSet all;
     for (const Entry& entry : have.have.entries())
@@ -53,7 +54,7 @@ TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
     const char* entry;
     Value first;
     Value second;
-    Value removed;  // what is observed after a removal: FRR's default where the row always has a value
+    Value removed;  // what is observed after a removal: the default of FRR if the row always has a value
   };
   const std::vector<Case> cases{
       {"bfd-profile[lockstep]/multiplier", Value::integer(5), Value::integer(3), Value::integer(3)},
@@ -94,18 +95,35 @@ TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
   EXPECT_FALSE(now("bgp/neighbor[up0]"));
 }
 
-TEST_F(LiveConfig, HasNothingToDoASecondTime) {
+TEST_F(LiveConfig, ASecondApplyHasNothingToDo) {
   const Intent intent = intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"}));
   converge(*frr_.driver, intent);
   const std::string before = lab_->type("solo", "bgpd", {"show running-config"});
   applied(*frr_.driver, diff(intent, observed(*frr_.driver)).changes);
-  // Even a change set that is no longer due writes nothing.
+  // Even a change set that is already applied writes nothing.
   Observation empty;
   applied(*frr_.driver, diff(intent, empty).changes);
   EXPECT_EQ(lab_->type("solo", "bgpd", {"show running-config"}), before);
 }
 
-TEST_F(LiveConfig, GivesANewAsnAndKeepsForeignLines) {
+// `lockstep render`: FRR loads from the file what an apply would set.
+TEST_F(LiveConfig, ARenderedFileReproducesItsState) {
+  const Tree wanted = tree_of(switch_entries(65001, "10.0.0.1", {"up0", "up1"}));
+  ChangeSet changes;
+  for (const Entry& entry : wanted.entries())
+    if (schema_row(entry.path.row()).facet == Facet::config)
+      changes.push_back({entry.path, Value{}, entry.value, 0});
+  changes.push_back({path("bgp/aggregate[10.65.0.0/16]"), Value{}, Value::present(), 0});
+  const Result<std::string> text = frr_config_of("solo", changes);
+  ASSERT_TRUE(text) << text.error().text();
+  std::ofstream(lab_->target("solo").config_file) << *text;
+  lab_->load_saved("solo");
+  const Tree have = observed(*frr_.driver).have;
+  for (const Change& one : changes)
+    EXPECT_EQ(have.value(one.path), one.want) << one.path.text() << "\n" << *text;
+}
+
+TEST_F(LiveConfig, ChangesTheAsnAndKeepsForeignLines) {
   converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0", "up1"})));
   lab_->type("solo", "bgpd",
              {"configure terminal", "ip prefix-list hand seq 5 permit 10.0.0.0/8 le 32",
@@ -135,7 +153,7 @@ TEST_F(LiveConfig, GivesANewAsnAndKeepsForeignLines) {
       {"configure terminal", "no router bgp 65077", "no route-map RM", "no ip prefix-list hand", "end"});
 }
 
-TEST_F(LiveConfig, TellsWhichLineFrrRefusedAndStops) {
+TEST_F(LiveConfig, ReportsTheLineThatFrrRefusedAndStops) {
   converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   const ChangeSet changes{
       {path("bgp/max-paths"), now("bgp/max-paths"), Value::integer(32), 0},
@@ -151,7 +169,7 @@ TEST_F(LiveConfig, TellsWhichLineFrrRefusedAndStops) {
   EXPECT_EQ(now("bgp/max-paths"), Value::integer(64));
 }
 
-TEST_F(LiveConfig, ShowsBeforehandTheVeryLines) {
+TEST_F(LiveConfig, PreviewShowsTheLinesThatAreWritten) {
   observed(*frr_.driver);
   const ChangeSet changes =
       diff(intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})), Observation{}).changes;
@@ -174,7 +192,7 @@ TEST_F(LiveConfig, ShowsBeforehandTheVeryLines) {
   EXPECT_TRUE(left.changes.empty()) << "typing the preview gives what apply gives";
 }
 
-TEST_F(LiveConfig, RefusesWhenTheGroundHasMoved) {
+TEST_F(LiveConfig, RefusesAStaleRevision) {
   converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   const std::string revision = observed(*frr_.driver).revision;
   ASSERT_FALSE(revision.empty());
@@ -193,7 +211,7 @@ TEST_F(LiveConfig, RefusesWhenTheGroundHasMoved) {
   EXPECT_EQ(now("bgp/max-paths"), Value::integer(64));
 }
 
-TEST_F(LiveConfig, RefusesAnOlderLeaderAndATimerItLacks) {
+TEST_F(LiveConfig, RefusesAnOlderLeaderAndADeadManTimer) {
   Guard guard;
   guard.epoch = 7;
   ASSERT_TRUE(frr_.driver->apply({}, guard, soon()));
@@ -224,7 +242,7 @@ TEST_F(LiveConfig, SavesWithTheOwnerAndModeOfTheOldFile) {
   EXPECT_EQ(saved.find("old line"), std::string::npos);
 }
 
-TEST_F(LiveConfig, ComesBackConvergedAfterARestart) {
+TEST_F(LiveConfig, IsConvergedAfterARestart) {
   converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0", "up1"})));
   change("bgp/aggregate[10.64.0.0/16]", Value::present());
   const std::string before = observed(*frr_.driver).have.to_string();
@@ -235,7 +253,7 @@ TEST_F(LiveConfig, ComesBackConvergedAfterARestart) {
   EXPECT_EQ(observed(*frr_.driver).have.to_string(), before);
 }
 
-TEST_F(LiveConfig, SaysWhatItCouldNotReadWhenADaemonHangs) {
+TEST_F(LiveConfig, ReportsUnreadRowsWhenADaemonHangs) {
   converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   lab_->signal("solo", "bfdd", SIGSTOP);
   const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(150)));
@@ -248,9 +266,9 @@ TEST_F(LiveConfig, SaysWhatItCouldNotReadWhenADaemonHangs) {
   EXPECT_EQ(seen->revision, "");
 }
 
-// The kernel keeps what a dead zebra gave it, and the sessions keep up: nothing else would show it.
-TEST_F(LiveConfig, NamesADaemonThatHangsAndOneThatIsDead) {
-  // Of the RIB's daemon and of BGP's. An observation of one that hangs costs its patience, 3 s.
+// The kernel keeps the routes of a dead zebra, and the sessions stay up: no other entry would show it.
+TEST_F(LiveConfig, ReportsHungAndDeadDaemons) {
+  // Whether zebra and bgpd are reported as alive. An observation of a hung daemon takes its timeout, 3 s.
   const auto lives = [this] {
     const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(10'000)));
     EXPECT_TRUE(seen);

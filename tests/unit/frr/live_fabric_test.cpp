@@ -47,11 +47,11 @@ class LiveFabric : public ::testing::Test {
             intent_of("spine0", switch_entries(4200100000, "10.255.1.0", {"down0"})),
             intent_of("spine1", switch_entries(4200100000, "10.255.1.1", {"down0"}))};
   }
-  // Sessions established and BFD up on the leaf.
+  // Whether sessions are established and BFD is up on the leaf.
   bool in_effect() { return diff(intents()[0], observed(*leaf_.driver)).in_sync(); }
   bool in_effect_but_timers() { return diff(intents()[0], observed(*leaf_.driver)).effects.empty(); }
 
-  // The kernel's own view, resolved by ip(8).
+  // The next hops in the kernel, as shown by ip(8).
   static std::vector<std::string> next_hops() {
     const std::string text = lab_->ip("leaf", {"route", "show", kPrefix});
     std::vector<std::string> out;
@@ -64,8 +64,8 @@ class LiveFabric : public ::testing::Test {
             Value::set({"up0", "up1"}), 0};
   }
 
-  // FRR keeps believing in two next hops: a route that carries its own protocol number is not looked at
-  // (zebra/rt_netlink.c, is_selfroute). Replacing the next-hop group instead is undone by zebra at once.
+  // FRR still assumes two next hops: it ignores updates of routes with its own protocol number
+  // (zebra/rt_netlink.c, is_selfroute). zebra would immediately revert a replaced next-hop group.
   void lose_a_next_hop() {
     const std::string group = lab_->ip("leaf", {"route", "show", kPrefix});
     const std::size_t at = group.find("via inet6 ");
@@ -103,7 +103,7 @@ TEST_F(LiveFabric, IsEstablishedWithBfdAndEcmp) {
   RecordProperty("observe_us", std::to_string(each.count()));
 }
 
-TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
+TEST_F(LiveFabric, RestoresANextHopThatTheKernelLost) {
   lose_a_next_hop();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_TRUE(in_effect()) << "no configuration and no session differs";
@@ -113,7 +113,7 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
   ASSERT_TRUE(offer);
   EXPECT_EQ(offer->name, "reinstall-multipath");
 
-  // zebra needs a second to forget the group: this call ends in the middle, and everything is put back.
+  // zebra needs a second to forget the group: this call ends in the middle, and everything is restored.
   const std::string zebra_before = lab_->type("leaf", "zebra", {"show running-config"});
   const auto cut_short = leaf_.remedy->cure({effect}, soon(milliseconds(300)));
   ASSERT_FALSE(cut_short);
@@ -121,7 +121,7 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
   EXPECT_EQ(observed(*leaf_.driver).have.value(path("bgp/max-paths")), Value::integer(64));
   EXPECT_EQ(lab_->type("leaf", "zebra", {"show running-config"}), zebra_before);
 
-  // bgpd takes maximum-paths up within 60 ms.
+  // bgpd applies maximum-paths within 60 ms.
   EXPECT_TRUE(eventually([] {
     const auto view = read_route(lab_->target("leaf").run_dir, kPrefix, soon());
     return view && view->installed && view->interfaces.size() == 2;
@@ -133,8 +133,8 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
   EXPECT_EQ(lab_->type("leaf", "zebra", {"show running-config"}), zebra_before);
 }
 
-// Where more paths are equal than may be used, only their number is expected.
-TEST_F(LiveFabric, CuresANumberOfPathsThatTheKernelFallsShortOf) {
+// If there are more equal paths than may be used, only their number is expected.
+TEST_F(LiveFabric, RestoresTheExpectedNumberOfPaths) {
   lose_a_next_hop();
   ASSERT_FALSE(HasFatalFailure());
   const auto counted = [](std::int64_t have, std::int64_t want) {
@@ -153,7 +153,7 @@ TEST_F(LiveFabric, CuresANumberOfPathsThatTheKernelFallsShortOf) {
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
 }
 
-TEST_F(LiveFabric, ShowsAndOpensAShutNeighbour) {
+TEST_F(LiveFabric, ReportsAndRemovesANeighbourShutdown) {
   lab_->type("leaf", "bgpd", {"configure terminal", "router bgp 4200000000", "neighbor up0 shutdown", "end"});
   const Difference drift = diff(intents()[0], observed(*leaf_.driver));
   ASSERT_EQ(drift.changes.size(), 1U);
@@ -165,7 +165,7 @@ TEST_F(LiveFabric, ShowsAndOpensAShutNeighbour) {
   EXPECT_TRUE(eventually([this] { return in_effect(); }));
 }
 
-TEST_F(LiveFabric, NamesAndCuresASessionThatDiscardsEverything) {
+TEST_F(LiveFabric, ReportsAndRepairsASessionThatDiscardsEverything) {
   lab_->type("leaf", "bgpd",
              {"configure terminal", "router bgp 4200000000", "bgp ebgp-requires-policy", "end"});
   const Difference drift = diff(intents()[0], observed(*leaf_.driver));
@@ -181,7 +181,7 @@ TEST_F(LiveFabric, NamesAndCuresASessionThatDiscardsEverything) {
 }
 
 TEST_F(LiveFabric, ClearsASession) {
-  // BFD takes the session down at once; after that the neighbour is due to come back by itself or by a reset.
+  // BFD takes the session down at once; afterwards it comes back by itself or by a reset.
   lab_->ip("spine0", {"link", "set", "down0", "down"});
   EXPECT_TRUE(eventually([this] { return !in_effect(); }));
   const Difference drift = diff(intents()[0], observed(*leaf_.driver));
@@ -193,14 +193,14 @@ TEST_F(LiveFabric, ClearsASession) {
   lab_->ip("spine0", {"link", "set", "down0", "up"});
   EXPECT_TRUE(leaf_.remedy->cure({drift.effects[0]}, soon()));
   EXPECT_TRUE(eventually([this] { return in_effect(); }));
-  // FRR 8.4 may have lost the next hop in the flap (README.md): the same remedy serves.
+  // FRR 8.4 may lose the next hop in the flap (README.md): the same remedy applies.
   if (!eventually([] { return next_hops().size() == 2; }, milliseconds(2'000))) {
     EXPECT_TRUE(leaf_.remedy->cure({gap(next_hops())}, soon()));
   }
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
 }
 
-TEST_F(LiveFabric, OpensASessionAnewForTimersAndCuresOneThatKeepsFormerOnes) {
+TEST_F(LiveFabric, ResetsASessionForNewTimersAndRepairsOneWithOldTimers) {
   Attached spine = make_frr_driver(lab_->target("spine0"));
   const auto in_use = [this] {
     const Observation seen = observed(*leaf_.driver);
@@ -222,7 +222,7 @@ TEST_F(LiveFabric, OpensASessionAnewForTimersAndCuresOneThatKeepsFormerOnes) {
   set(*spine.driver, "down0", 10, 30);
   EXPECT_TRUE(eventually([&] { return runs_with(10, 30); }));
 
-  // By another hand, without a reset: configured as wanted, and not in use.
+  // Manually, without a reset: configured as desired, but not in use.
   lab_->type("spine0", "bgpd",
              {"configure terminal", "router bgp 4200100000", "neighbor down0 timers 3 9", "end"});
   lab_->type("leaf", "bgpd",
@@ -241,9 +241,9 @@ TEST_F(LiveFabric, OpensASessionAnewForTimersAndCuresOneThatKeepsFormerOnes) {
   const int before = count("connectionsEstablished");
   ASSERT_TRUE(leaf_.remedy->cure({effect}, soon()));
   EXPECT_TRUE(eventually([&] { return runs_with(3, 9); }));
-  // BFD of the far end may end the new session once more: it still waits for packets of the former one.
+  // BFD of the far end may end the new session once more because it still waits for packets of the old one.
   EXPECT_GT(count("connectionsEstablished"), before);
-  // The other timer, or the other end, asks for the same: the session is left alone.
+  // The other timer or the other end needs the same timers: the session is not reset again.
   ASSERT_TRUE(eventually([&] { return runs_with(3, 9); }));
   const int dropped = count("connectionsDropped");
   ASSERT_TRUE(leaf_.remedy->cure({effect}, soon()));

@@ -1,4 +1,4 @@
-// What is saved, with real FRR daemons: what they load when they start again is the oracle.
+// The saved configuration with real FRR daemons. The oracle is what they load when they restart.
 #include <pwd.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kSaved = "routing-config/saved";
 
-// A file system of its own over a folder, as small as asked for; gone with the object.
+// A separate file system of the given size over a folder; removed with the object.
 class Mounted {
  public:
   Mounted(const std::string& folder, const char* options) : folder_(folder) {
@@ -61,7 +61,7 @@ class LiveSaved : public ::testing::Test {
                {"configure terminal", "router bgp 65001", "address-family ipv4 unicast",
                 "maximum-paths " + std::to_string(paths), "end"});
   }
-  // max-paths of the daemons that start next, from what is saved.
+  // max-paths after a restart of the daemons from the saved configuration.
   Value after_restart() {
     lab_->stop("solo");
     lab_->start("solo");
@@ -74,14 +74,14 @@ class LiveSaved : public ::testing::Test {
   Attached frr_;
 };
 
-TEST_F(LiveSaved, WhatIsTypedAndNotSavedIsShownSavedAndNotLost) {
+TEST_F(LiveSaved, DetectsAndSavesManualUnsavedChanges) {
   start();
   EXPECT_TRUE(saved()) << "nothing runs that could be lost";
   converge(*frr_.driver, leaf());
   EXPECT_TRUE(saved());
   type_max_paths(8);
   EXPECT_FALSE(saved());
-  EXPECT_NE(seen().notes.at(0).find("bgp/max-paths is 64 there, and 8 here"), std::string::npos)
+  EXPECT_NE(seen().notes.at(0).find("bgp/max-paths is 64 in the file, 8 running"), std::string::npos)
       << seen().notes.at(0);
   EXPECT_FALSE(save());
   EXPECT_TRUE(saved());
@@ -89,7 +89,7 @@ TEST_F(LiveSaved, WhatIsTypedAndNotSavedIsShownSavedAndNotLost) {
   EXPECT_TRUE(saved());
 }
 
-TEST_F(LiveSaved, AHandInTheFileIsShownAndSavedAway) {
+TEST_F(LiveSaved, DetectsAManualEditOfTheFileAndOverwritesIt) {
   start();
   converge(*frr_.driver, leaf());
   run({"sed", "-i", "s/maximum-paths 64/maximum-paths 2/", file()});
@@ -103,8 +103,8 @@ TEST_F(LiveSaved, AHandInTheFileIsShownAndSavedAway) {
   EXPECT_EQ(after_restart(), Value::integer(64));
 }
 
-// FRR's own writer, and lines that are nobody's here.
-TEST_F(LiveSaved, WhatVtyshSavesIsSavedWithPasswordsAndAll) {
+// Saved by FRR itself, with unmanaged lines.
+TEST_F(LiveSaved, AcceptsWhatVtyshSavesIncludingPasswords) {
   start();
   converge(*frr_.driver, leaf());
   type_max_paths(16);
@@ -180,8 +180,8 @@ TEST_F(LiveSaved, AFileThatCannotBeReplacedIsAnErrorWithTheReason) {
   EXPECT_TRUE(saved());
 }
 
-// What a stopped daemon runs is not known to anybody, and would be missing in the file.
-TEST_F(LiveSaved, IsNotWrittenWithoutADaemonThatHangs) {
+// The configuration of a hung daemon is unknown and would be missing in the file.
+TEST_F(LiveSaved, IsNotWrittenWhileADaemonHangs) {
   start();
   converge(*frr_.driver, leaf());
   type_max_paths(8);
@@ -196,7 +196,7 @@ TEST_F(LiveSaved, IsNotWrittenWithoutADaemonThatHangs) {
   EXPECT_EQ(text_of(file()), before);
 }
 
-TEST_F(LiveSaved, OfADaemonThatIsDeadIsUnreadWhereSomethingIsSavedForIt) {
+TEST_F(LiveSaved, IsUnreadWhenADaemonWithSavedConfigurationIsDead) {
   start();
   converge(*frr_.driver, leaf());
   lab_->signal("solo", "bfdd", SIGKILL);
@@ -207,7 +207,7 @@ TEST_F(LiveSaved, OfADaemonThatIsDeadIsUnreadWhereSomethingIsSavedForIt) {
   EXPECT_TRUE(eventually(dead));
 }
 
-TEST_F(LiveSaved, NothingIsUnsaved) {
+TEST_F(LiveSaved, CannotBeUnset) {
   start();
   converge(*frr_.driver, leaf());
   const std::string before = text_of(file());
@@ -218,7 +218,7 @@ TEST_F(LiveSaved, NothingIsUnsaved) {
 }
 
 // `no service integrated-vtysh-config`: each daemon reads and writes a file of its own.
-TEST_F(LiveSaved, WhereEachDaemonHasItsOwnFileThatIsWhatCounts) {
+TEST_F(LiveSaved, UsesTheFileOfEachDaemonWithoutIntegratedConfig) {
   const std::string dir = target().run_dir;
   const passwd* const frr = ::getpwnam("frr");
   for (const char* daemon : {"zebra", "staticd", "bfdd", "bgpd"}) {
@@ -240,7 +240,7 @@ TEST_F(LiveSaved, WhereEachDaemonHasItsOwnFileThatIsWhatCounts) {
   EXPECT_TRUE(eventually([this] { return now("bgp/max-paths") == Value::integer(8); }));
   EXPECT_TRUE(saved());
 
-  ASSERT_EQ(::chmod(dir.c_str(), 0500), 0);  // bgpd itself can't write there any more
+  ASSERT_EQ(::chmod(dir.c_str(), 0500), 0);  // bgpd itself can no longer write there
   type_max_paths(4);
   const auto refused = save();
   ::chmod(dir.c_str(), 0755);

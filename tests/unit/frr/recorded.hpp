@@ -1,4 +1,4 @@
-// Text recorded from FRR 8.4.4-1.1~deb12u2 (README.md says how), by file name.
+// Text recorded from FRR 8.4.4-1.1~deb12u2 (README.md describes how), by file name.
 #pragma once
 
 #include <gtest/gtest.h>

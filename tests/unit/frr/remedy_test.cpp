@@ -1,5 +1,4 @@
-// What a remedy says of its errors, and of prefixes that are not FRR's to install, over daemons that do as
-// told.
+// How a remedy reports its errors, and prefixes that FRR does not install, against scripted daemons.
 #include "drivers/frr/remedy.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ class FrrRemedyOverAFake : public testing::Test {
                                        R"(":[{"protocol":"bgp","selected":true,"installed":false}]})"},
               {asked_for(kForeign), "{}"}};
   }
-  // The lines that bgpd was given.
+  // The lines that bgpd received.
   std::vector<std::string> cure(const std::vector<std::string>& prefixes) {
     const Folder folder;
     FrrTarget target;
@@ -53,19 +52,19 @@ class FrrRemedyOverAFake : public testing::Test {
   std::optional<Result<Done>> answer;
 };
 
-TEST_F(FrrRemedyOverAFake, OnePrefixThatIsNotInstalledYetDoesNotKeepTheOthersFromTheirs) {
+TEST_F(FrrRemedyOverAFake, APrefixThatIsNotInstalledYetDoesNotBlockTheOthers) {
   const auto lines = cure({kServed, kComing});
   EXPECT_TRUE(*answer) << answer->error().text();
   EXPECT_EQ(std::ranges::count(lines, "maximum-paths 1"), 1);
 }
 
-TEST_F(FrrRemedyOverAFake, IsDoneWhereItWasDoneForSome) {
+TEST_F(FrrRemedyOverAFake, SucceedsWhenItWasDoneForSomePrefixes) {
   const auto lines = cure({kServed, kForeign});
   EXPECT_TRUE(*answer) << answer->error().text();
   EXPECT_EQ(std::ranges::count(lines, "maximum-paths 1"), 1);
 }
 
-TEST_F(FrrRemedyOverAFake, IsRefusedWhereItTouchesNothing) {
+TEST_F(FrrRemedyOverAFake, IsRefusedWhenItWouldChangeNothing) {
   for (const char* const prefix : {kComing, kForeign}) {
     EXPECT_TRUE(cure({prefix}).empty());
     ASSERT_FALSE(*answer);

@@ -27,7 +27,7 @@ TEST(RunningConfig, ReadsWhatItPrints) {
   }
 }
 
-TEST(RunningConfig, KeepsForeignLinesWordForWord) {
+TEST(RunningConfig, KeepsForeignLinesVerbatim) {
   const RunningConfig config = parsed(recorded("bgpd-datacenter.txt"));
   EXPECT_NE(config.find("ip prefix-list hand seq 5 permit 10.0.0.0/8 le 32"), nullptr);
   const ConfigLine* const map = config.find("route-map RM permit 10");
@@ -57,7 +57,7 @@ TEST(RunningConfig, JoinsTheBlocksOfSeveralDaemons) {
       "0\nexit\n!\n");
 }
 
-TEST(RunningConfig, RefusesWhatIsNotOne) {
+TEST(RunningConfig, RefusesTextThatIsNotAConfiguration) {
   EXPECT_FALSE(parse_running_config(""));
   EXPECT_FALSE(parse_running_config("% Unknown command\n"));
   EXPECT_FALSE(parse_running_config("frr version 8.4.4\n  indented under nothing\n"));
@@ -97,7 +97,7 @@ TEST(Speaker, IsReadFromATraditionalConfig) {
             recorded("entries-traditional.txt"));
 }
 
-// Peer groups, hand-made lines, a numbered neighbour, another profile of defaults.
+// Peer groups, manually added lines, a numbered neighbour, another defaults profile.
 TEST(Speaker, IsReadFromADatacenterConfig) {
   EXPECT_EQ(entries(state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"))),
             recorded("entries-datacenter.txt"));
@@ -135,13 +135,13 @@ TEST(Sessions, AreReadFromJson) {
   EXPECT_EQ(bfd->size(), 2U);
 }
 
-TEST(Sessions, AreNotCalledEstablishedWhenEveryRouteIsDiscarded) {
+TEST(Sessions, AreNotEstablishedWhenEveryRouteIsDiscarded) {
   const auto sessions = bgp_sessions_of(recorded("bgp-summary-policy.json"));
   ASSERT_TRUE(sessions);
   EXPECT_EQ(sessions->at("up0"), kSessionNoPolicy);
 }
 
-TEST(Sessions, RunWithTheTimersThatWereAgreedOn) {
+TEST(Sessions, UseTheNegotiatedTimers) {
   const auto timers = bgp_timers_of(recorded("bgp-neighbors.json"));
   ASSERT_TRUE(timers);
   EXPECT_EQ(*timers, (std::map<std::string, Timers>{{"up0", {3, 9}}, {"up1", {3, 9}}}));
@@ -169,7 +169,7 @@ TEST(Sessions, RefuseWhatIsNotJson) {
   ASSERT_TRUE(bgp_sessions_of("{\"ipv4Unicast\":{\"peers\":[1]}}"));
 }
 
-TEST(RouteView, SaysWhichNextHopsFrrCallsInstalled) {
+TEST(RouteView, ReportsTheNextHopsThatFrrCallsInstalled) {
   const auto view = route_view_of(recorded("route-ecmp.json"), "10.99.0.1/32");
   ASSERT_TRUE(view);
   EXPECT_TRUE(view->installed);
@@ -177,7 +177,7 @@ TEST(RouteView, SaysWhichNextHopsFrrCallsInstalled) {
   EXPECT_EQ(view->interfaces, (std::vector<std::string>{"up0", "up1"}));
 }
 
-// Every value of what was recorded, in turn of every other type.
+// Replaces every value of a recorded answer, in turn, by values of every other type.
 template <class Decode>
 void of_wrong_types(const std::string& text, Decode decode) {
   using Json = nlohmann::json;
@@ -193,13 +193,13 @@ void of_wrong_types(const std::string& text, Decode decode) {
     }
 }
 
-TEST(Answers, OfWrongTypesSayNothingAndThrowNothing) {
+TEST(Answers, WithWrongTypesYieldNoValuesAndDoNotThrow) {
   of_wrong_types(recorded("route-ecmp.json"),
                  [](const std::string& text) { ASSERT_TRUE(route_view_of(text, "10.99.0.1/32")); });
   of_wrong_types(recorded("bgp-summary.json"),
                  [](const std::string& text) { ASSERT_TRUE(bgp_sessions_of(text)); });
   nlohmann::json neighbors = nlohmann::json::parse(recorded("bgp-neighbors.json"));
-  neighbors.erase("up1");  // as the first, and each member of one costs a parse of all
+  neighbors.erase("up1");  // same as the first; each member costs a parse of the whole text
   of_wrong_types(neighbors.dump(), [](const std::string& text) { ASSERT_TRUE(bgp_timers_of(text)); });
   of_wrong_types(recorded("bfd-peers.json"),
                  [](const std::string& text) { ASSERT_TRUE(bfd_sessions_of(text)); });
@@ -240,7 +240,7 @@ TEST(Script, ReplaysForeignLinesUnderAnotherAsn) {
     EXPECT_NE(lines.find(line), std::string::npos) << line;
 }
 
-TEST(Script, SaysNothingWhereTheDeviceIsAsWanted) {
+TEST(Script, IsEmptyWhenTheDeviceIsInSync) {
   const State have = state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"));
   EXPECT_EQ(
       sent({edit("bgp/asn", Value::integer(4200000000)), edit("bgp/neighbor[up0]", Value::present()),
@@ -282,7 +282,7 @@ TEST(Script, LeavesTheOtherTimerAsItIsWhenOneIsRemoved) {
   EXPECT_EQ(line({no_hold, no_keepalive}), "bgpd> no neighbor up0 timers");
 }
 
-TEST(Script, OpensASessionAnewWhoseTimersWouldNotHoldElse) {
+TEST(Script, ResetsASessionWhoseTimersWouldNotTakeEffectOtherwise) {
   State have = state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"));
   const std::vector<Edit> raised{edit("bgp/neighbor[up0]/hold", Value::integer(30)),
                                  edit("bgp/neighbor[up0]/keepalive", Value::integer(10), 1)};
@@ -307,7 +307,7 @@ TEST(Script, RefusesWhatFrrCannotExpress) {
   EXPECT_TRUE(sent({edit("bgp/neighbor[nosuch]/bfd", Value::text("x"))}, have).starts_with("error: "));
 }
 
-TEST(Map, RefusesKeysAndValuesThatWouldBeMoreThanOneWord) {
+TEST(Map, RefusesKeysAndValuesOfMoreThanOneToken) {
   const auto refuses = [](RowId row, std::string_view key, Value want) {
     const auto out = edit_of(Change{Path(row, {key}), Value{}, want, 0}, 0);
     return !out && out.error().kind == ErrorKind::invalid_spec;
@@ -320,7 +320,7 @@ TEST(Map, RefusesKeysAndValuesThatWouldBeMoreThanOneWord) {
   EXPECT_FALSE(refuses(row("bgp/aggregate[*]"), "10.65.0.0/16", Value::present()));
 }
 
-TEST(Map, CarriesEveryRoutingRowOfTheSchema) {
+TEST(Map, SupportsEveryRoutingRowOfTheSchema) {
   std::vector<RowId> rows = rows_read();
   for (std::size_t i = 0; i < kSchema.size(); ++i) {
     const std::string_view pattern = kSchema[i].pattern;

@@ -1,4 +1,5 @@
-// What is saved, held against what runs: which difference of the file counts, and which is nobody's here.
+// Comparison of the saved with the running configuration: which differences of the file count, and which
+// lines are unmanaged.
 #include "drivers/frr/saved.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 namespace lockstep::frr {
 namespace {
 
-// As FRR 8.4.4 prints it, with a password, and lines that no row stands for.
+// Output of FRR 8.4.4, with a password and lines without a row.
 constexpr const char* kRuns = R"(frr version 8.4.4
 frr defaults traditional
 hostname leaf0
@@ -76,7 +77,7 @@ class Saved : public ::testing::Test {
     hold_against_saved(folder_.name(), file_, state);
     return state;
   }
-  // The entry as it is reported, from the file with one edit.
+  // The reported entry for the file with one edit.
   bool with(const std::string& old, const std::string& by) const {
     std::string text = kRuns;
     const std::size_t at = text.find(old);
@@ -96,12 +97,12 @@ class Saved : public ::testing::Test {
   mutable std::string unsaved_;
 };
 
-TEST_F(Saved, IsTheSameText) {
+TEST_F(Saved, IsTrueForIdenticalText) {
   save(kRuns);
   EXPECT_EQ(held().saved, true);
 }
 
-TEST_F(Saved, WhatIsNobodysHereDecidesNothing) {
+TEST_F(Saved, IgnoresUnmanagedLines) {
   EXPECT_TRUE(with("log syslog informational\n", "! a comment\n\nlog file /tmp/x\n"));
   EXPECT_TRUE(with("password hunter2\n", ""));
   EXPECT_TRUE(with("password hunter2\n", "password hunter4\n"));
@@ -114,27 +115,27 @@ TEST_F(Saved, WhatIsNobodysHereDecidesNothing) {
   EXPECT_TRUE(with("frr version 8.4.4\nfrr defaults traditional\n", ""));
 }
 
-TEST_F(Saved, AnotherValueIsToldByTheEntrysName) {
+TEST_F(Saved, ReportsADifferingEntryByName) {
   EXPECT_FALSE(with("maximum-paths 64", "maximum-paths 32"));
-  EXPECT_EQ(unsaved_, "bgp/max-paths is 32 there, and 64 here");
+  EXPECT_EQ(unsaved_, "bgp/max-paths is 32 in the file, 64 running");
   EXPECT_FALSE(with("  maximum-paths 64\n", ""));
-  EXPECT_EQ(unsaved_, "bgp/max-paths is 256 there, and 64 here");
+  EXPECT_EQ(unsaved_, "bgp/max-paths is 256 in the file, 64 running");
   EXPECT_FALSE(with("router bgp 65001", "router bgp 65002"));
-  EXPECT_EQ(unsaved_, "bgp/asn is 65002 there, and 65001 here");
+  EXPECT_EQ(unsaved_, "bgp/asn is 65002 in the file, 65001 running");
   EXPECT_FALSE(with("timers 3 9", "timers 10 30"));
-  EXPECT_EQ(unsaved_, "bgp/neighbor[up0]/hold is 30 there, and 9 here (and 1 more)");
+  EXPECT_EQ(unsaved_, "bgp/neighbor[up0]/hold is 30 in the file, 9 running (and 1 more)");
   EXPECT_FALSE(with("transmit-interval 100", "transmit-interval 200"));
   EXPECT_FALSE(with(" neighbor up0 interface remote-as external\n", ""));
   EXPECT_FALSE(with("  redistribute connected\n", "  redistribute connected\n  redistribute static\n"));
   EXPECT_FALSE(with(" bgp bestpath as-path multipath-relax\n", ""));
 }
 
-TEST_F(Saved, WhatANeighbourNeedsIsPartOfIt) {
+TEST_F(Saved, IncludesTheLinesThatANeighbourNeeds) {
   EXPECT_FALSE(with(" no bgp ebgp-requires-policy\n", ""));
   EXPECT_FALSE(with("  neighbor up0 activate\n", "  no neighbor up0 activate\n"));
 }
 
-TEST_F(Saved, ALaterLineCounts) {
+TEST_F(Saved, TheLastLineTakesPrecedence) {
   EXPECT_FALSE(with("maximum-paths 64\n", "maximum-paths 64\n  maximum-paths 2\n"));
   EXPECT_FALSE(with_end("router bgp 65001\n address-family ipv4 unicast\n  maximum-paths 2\n"));
   EXPECT_FALSE(with_end("router bgp 65001\n no neighbor up0\n"));
@@ -145,17 +146,18 @@ TEST_F(Saved, ALaterLineCounts) {
   EXPECT_FALSE(with_end("no bfd\n"));
 }
 
-TEST_F(Saved, OtherDefaultsGiveTheSameLinesAnotherMeaning) {
+TEST_F(Saved, TakesTheDefaultsProfileIntoAccount) {
   EXPECT_TRUE(with("frr defaults traditional\n", "frr defaults datacenter\n")) << "each line says its value";
   std::string without = kRuns;
   without.erase(without.find(" neighbor up0 timers 3 9\n"), std::string(" neighbor up0 timers 3 9\n").size());
   std::string other = without;
   other.replace(other.find("traditional"), 11, "datacenter");
   save(other);
-  EXPECT_EQ(held(running(without)).unsaved, "bgp/neighbor[up0]/hold is 9 there, and 180 here (and 1 more)");
+  EXPECT_EQ(held(running(without)).unsaved,
+            "bgp/neighbor[up0]/hold is 9 in the file, 180 running (and 1 more)");
 }
 
-TEST_F(Saved, NoFileIsNothingSaved) {
+TEST_F(Saved, AMissingFileMeansNothingIsSaved) {
   EXPECT_EQ(held().saved, false);
   const State nothing = running("frr version 8.4.4\nfrr defaults traditional\n");
   EXPECT_EQ(held(nothing).saved, true);
@@ -163,7 +165,7 @@ TEST_F(Saved, NoFileIsNothingSaved) {
   EXPECT_EQ(held(nothing).saved, true);
 }
 
-TEST_F(Saved, WhatIsNoFileOrNoConfigurationIsNotWhatRuns) {
+TEST_F(Saved, IsFalseForNonFilesAndInvalidConfigurations) {
   const auto refused = [&](const std::string& why) {
     const State state = held();
     EXPECT_EQ(state.saved, false);
@@ -184,7 +186,7 @@ TEST_F(Saved, WhatIsNoFileOrNoConfigurationIsNotWhatRuns) {
   refused("frr.conf: a link that leads out");
 }
 
-TEST_F(Saved, WithoutAnIntegratedFileEachDaemonsOwnCounts) {
+TEST_F(Saved, UsesTheFileOfEachDaemonWithoutAnIntegratedOne) {
   const std::string text = kRuns;
   const std::size_t bfd = text.find("bfd\n profile");
   save("frr version 8.4.4\nfrr defaults traditional\n" +
@@ -200,7 +202,7 @@ TEST_F(Saved, WithoutAnIntegratedFileEachDaemonsOwnCounts) {
   EXPECT_EQ(saved_layout(file_), SavedLayout::integrated);
 }
 
-TEST_F(Saved, AnEmptyDeviceSavesAsVtyshIsSetUp) {
+TEST_F(Saved, AnEmptyDeviceSavesAsVtyshIsConfigured) {
   EXPECT_EQ(saved_layout(file_), SavedLayout::integrated);
   save("no service integrated-vtysh-config\n", "vtysh.conf");
   EXPECT_EQ(saved_layout(file_), SavedLayout::per_daemon);
@@ -209,7 +211,7 @@ TEST_F(Saved, AnEmptyDeviceSavesAsVtyshIsSetUp) {
   EXPECT_EQ(saved_layout(file_), SavedLayout::integrated);
 }
 
-TEST_F(Saved, ADaemonThatCannotBeAskedLeavesItOpenOnlyWhereSomethingIsSavedForIt) {
+TEST_F(Saved, AnUnreachableDaemonMakesItUnknownOnlyIfItHasSavedConfiguration) {
   const Error dead{ErrorKind::transient, "no bfdd"};
   State without = running();
   without.bfd.reset();

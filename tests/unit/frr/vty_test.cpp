@@ -20,7 +20,7 @@ constexpr milliseconds kShort{60};
 
 class VtyTest : public ::testing::Test {
  protected:
-  // Connects to a fake with this fault and says `command`.
+  // Connects to a fake with this fault and sends `command`.
   Result<Reply> say(Fault fault, const std::string& command, Intention intention,
                     milliseconds time = kAmple) {
     const FakeVty fake(folder_.name(), "bgpd", std::move(fault));
@@ -48,27 +48,27 @@ TEST_F(VtyTest, KeepsAReturnCodeApartFromTheNulBytesBeforeIt) {
   EXPECT_EQ(reply->code, 13);
 }
 
-TEST_F(VtyTest, HandsOnFrrsWordsWhenItRefuses) {
+TEST_F(VtyTest, PassesOnTheMessageOfFrrWhenItRefuses) {
   const auto reply = say({}, "bogus cmd", Intention::writes);
   ASSERT_TRUE(reply) << reply.error().text();
   EXPECT_EQ(reply->code, 2);
   EXPECT_EQ(reply->words(), "% [FAKE] Unknown command: bogus cmd");
 }
 
-TEST_F(VtyTest, CallsAReadThatIsCutShortTransient) {
+TEST_F(VtyTest, ATruncatedReadIsTransient) {
   const auto reply = say({"show x", {"half a rep"}, true}, "show x", Intention::asks);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, ErrorKind::transient);
 }
 
-TEST_F(VtyTest, DoesNotKnowWhetherAWriteHappenedWhenTheDaemonDies) {
+TEST_F(VtyTest, AWriteHasAnUnknownOutcomeWhenTheDaemonDies) {
   const auto reply = say({"router bgp 1", {}, true}, "router bgp 1", Intention::writes);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, ErrorKind::unknown_outcome);
   EXPECT_NE(reply.error().text().find("router bgp 1"), std::string::npos);
 }
 
-TEST_F(VtyTest, DoesNotKnowWhetherAWriteHappenedWhenTheTrailerIsCut) {
+TEST_F(VtyTest, AWriteHasAnUnknownOutcomeWhenTheTrailerIsTruncated) {
   const auto reply =
       say({"router bgp 1", {std::string("\0\0\0", 3)}, true}, "router bgp 1", Intention::writes);
   ASSERT_FALSE(reply);
@@ -81,13 +81,13 @@ TEST_F(VtyTest, EndsAtTheDeadlineWhenTheDaemonHangs) {
   EXPECT_EQ(asked.error().kind, ErrorKind::transient);
 }
 
-TEST_F(VtyTest, DoesNotKnowWhetherAWriteHappenedWhenTheDaemonHangs) {
+TEST_F(VtyTest, AWriteHasAnUnknownOutcomeWhenTheDaemonHangs) {
   const auto written = say({"router bgp 1", {"par"}}, "router bgp 1", Intention::writes, kShort);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind, ErrorKind::unknown_outcome);
 }
 
-TEST_F(VtyTest, EndsWhenToldTo) {
+TEST_F(VtyTest, EndsWhenItsCallIsStopped) {
   const FakeVty fake(folder_.name(), "bgpd", {"show x", {}});
   auto vty = Vty::connect(folder_.name(), "bgpd", within(kAmple));
   ASSERT_TRUE(vty);
@@ -99,7 +99,7 @@ TEST_F(VtyTest, EndsWhenToldTo) {
   EXPECT_EQ(reply.error().kind, ErrorKind::cancelled);
 }
 
-TEST_F(VtyTest, SendsNothingOnceAStopIsAskedFor) {
+TEST_F(VtyTest, SendsNothingOnceAStopIsRequested) {
   FakeVty fake(folder_.name(), "bgpd");
   std::stop_source stop;
   Call call = within(kAmple);
@@ -136,7 +136,7 @@ TEST_F(VtyTest, BoundsAReply) {
   EXPECT_NE(reply.error().text().find("longer"), std::string::npos);
 }
 
-TEST_F(VtyTest, IsOverAfterAnError) {
+TEST_F(VtyTest, IsUnusableAfterAnError) {
   const FakeVty fake(folder_.name(), "bgpd", {"show x", {}});
   auto vty = Vty::connect(folder_.name(), "bgpd", within(kAmple));
   ASSERT_TRUE(vty);
@@ -158,14 +158,14 @@ TEST_F(VtyTest, RefusesWhatIsNotOneLine) {
   EXPECT_TRUE(fake.configured().empty());
 }
 
-TEST_F(VtyTest, CallsAMissingDaemonTransient) {
+TEST_F(VtyTest, AMissingDaemonIsTransient) {
   const auto vty = Vty::connect(folder_.name(), "bgpd", within(kAmple));
   ASSERT_FALSE(vty);
   EXPECT_EQ(vty.error().kind, ErrorKind::transient);
   EXPECT_NE(vty.error().text().find("bgpd.vty"), std::string::npos);
 }
 
-TEST_F(VtyTest, RefusesANameThatNoSocketCanHave) {
+TEST_F(VtyTest, RefusesANameThatIsTooLongForASocket) {
   const auto vty = Vty::connect("/tmp/" + std::string(120, 'x'), "bgpd", within(kAmple));
   ASSERT_FALSE(vty);
   EXPECT_EQ(vty.error().kind, ErrorKind::invalid_spec);

@@ -1,4 +1,4 @@
-// A driver under a host policy writes nothing that the policy refuses, whoever asks.
+// A driver under a host policy writes nothing that the policy refuses, whoever calls it.
 #include "drivers/host_policy/policed.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 const Path kAllowed(row("sysctl[*]"), {"vm.swappiness"});
 const Path kRefused(row("sysctl[*]"), {"kernel.core_pattern"});
 
-// A remedy that counts its cures.
+// A remedy that counts how often it runs.
 class CountedRemedy : public Remedy {
  public:
   std::optional<Offer> offer(const Change&) const override {
@@ -59,27 +59,27 @@ TEST_F(Policed, AnApplyWithOneRefusedChangeWritesNothing) {
   EXPECT_EQ(device_->truth().value(kAllowed), Value::text("1"));
 }
 
-TEST_F(Policed, AnUndoThatADeviceWouldDoByItselfIsHeldToItToo) {
+TEST_F(Policed, ChecksTheUndoOfAnArmedDeviceToo) {
   Guard guard;
   guard.undo = {{kRefused, Value::text("core"), Value::text("|/tmp/x"), 0}};
   EXPECT_FALSE(apply({kGood}, guard));
   EXPECT_TRUE(device_->truth().entries().empty());
 }
 
-TEST_F(Policed, ACureOfWhatIsRefusedIsNotTried) {
+TEST_F(Policed, DoesNotTryARefusedRemedy) {
   EXPECT_FALSE(attached_.remedy->cure({kBad}, Call{}));
   EXPECT_EQ(remedy_.cures, 0);
   EXPECT_TRUE(attached_.remedy->cure({kGood}, Call{}));
   EXPECT_EQ(remedy_.cures, 1);
 }
 
-TEST_F(Policed, WhatIsRefusedIsToldBeforehand) {
+TEST_F(Policed, ReportsRefusalsInAdvance) {
   ASSERT_NE(attached_.permission, nullptr);
   EXPECT_TRUE(attached_.permission->why_not(kBad));
   EXPECT_FALSE(attached_.permission->why_not(kGood));
 }
 
-TEST_F(Policed, SpecsOfAnotherNameChangeNothing) {
+TEST_F(Policed, SpecsForAnotherMachineChangeNothing) {
   attach("this-machine");
   EXPECT_TRUE(attached_.driver->observe({}, "", Call{})) << "reading needs no permission";
   EXPECT_TRUE(attached_.permission->why_not(kGood));
@@ -87,7 +87,7 @@ TEST_F(Policed, SpecsOfAnotherNameChangeNothing) {
   EXPECT_TRUE(device_->truth().entries().empty());
 }
 
-TEST_F(Policed, AnEditOfThePolicyHoldsAtOnce) {
+TEST_F(Policed, AnEditOfThePolicyTakesEffectImmediately) {
   ASSERT_TRUE(apply({kGood}));
   Sources sources;
   Diagnostics wrong;

@@ -1,4 +1,4 @@
-// What a host policy allows: its default, its rules, and the files that it does not trust.
+// What a host policy allows: its default, its rules, and files that are not trusted.
 #include "drivers/host_policy/policy.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::string why(const HostPolicy& policy, const Change& change) {
   return policy.why_not(change).value_or("allowed");
 }
 
-TEST(HostPolicy, ByDefaultNothingRunsCodeLoadsModulesStopsGuardsOrChangesDmaIsolation) {
+TEST(HostPolicy, ByDefaultRefusesCodeModulesStoppingGuardsAndDmaIsolation) {
   const HostPolicy policy = HostPolicy::by_default("gpu1");
   for (const Change& one : {sysctl("kernel.core_pattern"),
                             sysctl("kernel.modprobe"),
@@ -70,7 +70,7 @@ TEST(HostPolicy, ByDefaultNothingRunsCodeLoadsModulesStopsGuardsOrChangesDmaIsol
     EXPECT_TRUE(policy.why_not(one)) << one.path.text();
 }
 
-TEST(HostPolicy, ByDefaultWhatProfilesNeedIsAllowed) {
+TEST(HostPolicy, ByDefaultAllowsWhatProfilesNeed) {
   const HostPolicy policy = HostPolicy::by_default("gpu1");
   for (const Change& one :
        {sysctl("net.ipv4.conf.all.arp_ignore"), sysctl("net.ipv4.conf.rail0.rp_filter"),
@@ -86,7 +86,7 @@ TEST(HostPolicy, ByDefaultWhatProfilesNeedIsAllowed) {
     EXPECT_EQ(why(policy, one), "allowed") << one.path.text();
 }
 
-// A setting that is new in the schema, and of which no policy knows, is refused.
+// A new setting in the schema that no policy mentions is refused.
 TEST(HostPolicy, EveryPowerfulSettingNeedsARuleThatNamesIt) {
   const HostPolicy policy = HostPolicy::by_default("gpu1");
   std::size_t powerful = 0;
@@ -100,7 +100,7 @@ TEST(HostPolicy, EveryPowerfulSettingNeedsARuleThatNamesIt) {
   EXPECT_GE(powerful, 9U);
 }
 
-TEST(HostPolicy, ASettingOfTheFirmwareGoesByTheNameOfItsDevlinkParameter) {
+TEST(HostPolicy, AFirmwareSettingIsMatchedByItsDevlinkParameterName) {
   const HostPolicy policy = policy_of("\n  deviceParameters: {allow: [enable_sriov, ROCE_CONTROL]}\n");
   EXPECT_EQ(why(policy, to("interface[rail0]/parameter[enable_sriov]", Value::text("true"))), "allowed");
   EXPECT_EQ(why(policy, to("interface[rail0]/setting[SRIOV_EN]", Value::text("true"))), "allowed");
@@ -109,14 +109,14 @@ TEST(HostPolicy, ASettingOfTheFirmwareGoesByTheNameOfItsDevlinkParameter) {
             std::string::npos);
 }
 
-TEST(HostPolicy, EveryWrittenSettingSaysItsPower) {
+TEST(HostPolicy, EveryWritableSettingDeclaresItsPower) {
   for (const Row& row : kSchema) {
     const bool read_only = row.facet == Facet::effect || row.takes == Takes::read_only;
     EXPECT_EQ(row.power == Power::none, read_only) << row.pattern;
   }
 }
 
-TEST(HostPolicy, TheLongestRuleDecidesAndAFileComesBeforeTheDefault) {
+TEST(HostPolicy, TheLongestRuleDecidesAndAFileOverridesTheDefault) {
   const HostPolicy policy = policy_of(R"(
   sysctls: {allow: [net.core.default_qdisc, "kernel.sched_*"], refuse: ["net.ipv4.conf.*", vm.nr_hugepages]}
   services: {allow: ["nvidia-*", chrony.service], refuse: [nvidia-persistenced]}
@@ -140,7 +140,7 @@ TEST(HostPolicy, TheLongestRuleDecidesAndAFileComesBeforeTheDefault) {
   EXPECT_NE(why(policy, to("kernel/module[nvidia]", Value::present())), "allowed");
 }
 
-TEST(HostPolicy, InterfacesThatAreNeverTouched) {
+TEST(HostPolicy, RefusesChangesToProtectedInterfaces) {
   const HostPolicy policy = policy_of("  interfaces: {refuse: [eth0, \"docker*\"]}\n");
   for (const Change& one :
        {to("interface[eth0]/mtu", Value::integer(9000)),
@@ -160,8 +160,8 @@ TEST(HostPolicy, InterfacesThatAreNeverTouched) {
   EXPECT_NE(why(rails, to("interface[eth0]/mtu", Value::integer(9000))), "allowed");
 }
 
-// mgmt0 lost its address by conf.all, and was given forwarding by ip_forward.
-TEST(HostPolicy, WhatConcernsEveryInterfaceTouchesThoseThatAreNeverTouched) {
+// disable_ipv6 of conf.all removes the IPv6 addresses of mgmt0, and ip_forward enables forwarding on it.
+TEST(HostPolicy, SettingsForEveryInterfaceAffectProtectedOnes) {
   const HostPolicy policy = policy_of("  interfaces: {refuse: [mgmt0]}\n");
   const HostPolicy only = policy_of("  interfaces: {allow: [\"rail*\"]}\n");
   for (const Change& one :
@@ -179,7 +179,7 @@ TEST(HostPolicy, WhatConcernsEveryInterfaceTouchesThoseThatAreNeverTouched) {
   EXPECT_EQ(why(only, to("interface[rail0]/mtu", Value::integer(9000))), "allowed");
 }
 
-TEST(HostPolicy, AFilesRefusalIsNeverInert) {
+TEST(HostPolicy, ARefusalInAFileAlwaysTakesEffect) {
   for (const char* const rule : {"\"*\"", "\"net.*\"", "\"net.ipv4.*\"", "net.ipv4.tcp_mtu_probing"})
     EXPECT_NE(why(policy_of(std::string("  sysctls: {refuse: [") + rule + "]}\n"),
                   sysctl("net.ipv4.tcp_mtu_probing")),
@@ -195,7 +195,7 @@ TEST(HostPolicy, AFilesRefusalIsNeverInert) {
   EXPECT_NE(why(wide, sysctl("net.core.bpf_jit_harden")), "allowed") << "the default's refusal is longer";
 }
 
-TEST(HostPolicy, BlocksOfAddressesAndAsNumbers) {
+TEST(HostPolicy, ChecksAddressBlocksAndAsNumbers) {
   const HostPolicy policy =
       policy_of("  addresses: [10.64.0.0/16, 'fd00::/8']\n  asns: [64512-64520, 65000]\n");
   for (const Change& one :
@@ -223,7 +223,7 @@ TEST(HostPolicy, BlocksOfAddressesAndAsNumbers) {
     EXPECT_NE(why(policy, one), "allowed") << one.path.text() << " " << one.want.to_string();
 }
 
-TEST(HostPolicy, SpecsNameTheMachineAsItIsCalled) {
+TEST(HostPolicy, SpecsMustNameThisMachine) {
   const HostPolicy by_name = HostPolicy::by_default("gpu1.example.com");
   EXPECT_FALSE(by_name.why_not_device("gpu1", "pod1"));
   EXPECT_FALSE(by_name.why_not_device("gpu1.example.com", "any"));
@@ -237,7 +237,7 @@ TEST(HostPolicy, SpecsNameTheMachineAsItIsCalled) {
             "the specs are of cluster 'pod2', and this machine is of 'pod1', at host.yaml:5:12");
 }
 
-TEST(HostPolicy, DriversPciAndWaivers) {
+TEST(HostPolicy, ChecksDriversPciAndWaivers) {
   const HostPolicy policy =
       policy_of("  drivers: [linux]\n  pci: {acs: allow}\n  waivers: {approval: refuse, deletion: refuse}\n");
   EXPECT_FALSE(policy.why_not_driver(DriverName::linux_kernel));
@@ -252,7 +252,7 @@ TEST(HostPolicy, DriversPciAndWaivers) {
   EXPECT_FALSE(other.why_not_confirm_deletion());
 }
 
-TEST(HostPolicy, AFileWithAnErrorPermitsNothing) {
+TEST(HostPolicy, AFileWithAnErrorAllowsNothing) {
   for (const char* const text :
        {"  sysctl: {allow: []}\n", "  sysctls: [vm.swappiness]\n", "  asns: [first]\n",
         "  addresses: [10.0.0.0]\n", "  pci: {acs: off}\n", "  sysctls: {allow: [\"net.*.conf\"]}\n",
@@ -286,7 +286,7 @@ TEST(HostPolicy, TheTemplateIsTheDefault) {
     EXPECT_EQ(is[i].field, was[i].field);
     EXPECT_EQ(is[i].says, was[i].says);
   }
-  // What its comments show is the language too.
+  // The examples in its comments are valid policies too.
   std::string shown = host_policy_template("gpu1");
   for (std::size_t at = shown.find("\n  # "); at != shown.npos; at = shown.find("\n  # ", at + 1))
     if (shown.substr(at + 5, 9) != "approval:" && shown.substr(at + 5, 9) != "deletion:")
@@ -310,7 +310,7 @@ class PolicyFile : public testing::Test {
     ASSERT_EQ(::chmod(file_.c_str(), 0644), 0);
   }
   HostPolicy read() const { return HostPolicy::read(file_, "gpu1"); }
-  // What is not trusted allows neither what it says nor what the default allows.
+  // An untrusted file allows neither its own rules nor what the default allows.
   void expect_nothing_allowed(const std::string& because) const {
     const HostPolicy policy = read();
     EXPECT_NE(policy.broken().find(because), std::string::npos) << policy.broken();
@@ -321,19 +321,19 @@ class PolicyFile : public testing::Test {
   std::string file_;
 };
 
-TEST_F(PolicyFile, ThatIsRootsAloneHolds) {
+TEST_F(PolicyFile, OwnedByRootTakesEffect) {
   write();
   EXPECT_EQ(why(read(), sysctl("kernel.core_pattern")), "allowed");
   EXPECT_FALSE(read().is_default());
 }
 
-TEST_F(PolicyFile, ThatIsNotThereIsTheDefault) {
+TEST_F(PolicyFile, ThatIsMissingMeansTheDefault) {
   EXPECT_TRUE(read().is_default());
   EXPECT_TRUE(HostPolicy::read(folder_ + "/none/host.yaml", "gpu1").is_default());
   EXPECT_EQ(why(read(), sysctl("net.core.rmem_max")), "allowed");
 }
 
-TEST_F(PolicyFile, ThatOthersMayWriteIsNotTrusted) {
+TEST_F(PolicyFile, WritableByOthersIsNotTrusted) {
   write();
   for (const mode_t mode : {0664U, 0646U, 0666U}) {
     ASSERT_EQ(::chmod(file_.c_str(), mode), 0);
@@ -341,7 +341,7 @@ TEST_F(PolicyFile, ThatOthersMayWriteIsNotTrusted) {
   }
 }
 
-TEST_F(PolicyFile, ThatBelongsToAnotherUserIsNotTrusted) {
+TEST_F(PolicyFile, OfAnotherUserIsNotTrusted) {
   write();
   ASSERT_EQ(::chown(file_.c_str(), 65534, 0), 0);
   expect_nothing_allowed("belongs to user 65534");
@@ -368,7 +368,7 @@ TEST_F(PolicyFile, ThatIsALinkADeviceOrAPipeIsNotTrusted) {
   expect_nothing_allowed("no regular file");
 }
 
-// Whoever owns what the link leads through exchanges the policy.
+// Owners of the folders on the path of the link could replace the policy.
 TEST_F(PolicyFile, InAFolderThatIsALinkIsNotTrusted) {
   write();
   const std::string link = folder_ + ".link";

@@ -1,4 +1,4 @@
-// SECURITY.md's table is the schema's, and says which field of a host policy a setting needs.
+// The table in SECURITY.md matches the schema, and shows which field of a host policy a setting needs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

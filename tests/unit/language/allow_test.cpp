@@ -1,4 +1,4 @@
-// What may be written under a Fabric's `allow`: what one line of a drift report names, word for word.
+// A Fabric's `allow` accepts exactly what a line of a drift report shows.
 #include <gtest/gtest.h>
 
 #include "specs/language/codes.hpp"
@@ -34,7 +34,7 @@ std::string said_of(const std::string& exception) {
   return out;
 }
 
-TEST(Allow, WhatReportsNameIsTaken) {
+TEST(Allow, AcceptsTextAsReportsShowIt) {
   for (const std::string what :
        {"route: blackhole 10.64.0.64/26 proto static",
         "route: 10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot",
@@ -50,7 +50,7 @@ TEST(Allow, WhatReportsNameIsTaken) {
   EXPECT_EQ(format(*one.until), "2026-12-01");
 }
 
-TEST(Allow, OtherWordsAreErrorsAtTheirPlace) {
+TEST(Allow, OtherTextIsAnErrorAtItsPlace) {
   for (const std::string what :
        {"route: 'rule 5: from all blackhole'", "route: address 10.64.1.1/32 on extra0",
         "route: rail0 is under br0 (bridge)", "route: 10.64.1.1 from 10.64.0.1 iif swp1",
@@ -60,7 +60,7 @@ TEST(Allow, OtherWordsAreErrorsAtTheirPlace) {
             "LS1023 14:14: 'from all blackhole' is no rule as a report names it\n");
 }
 
-TEST(Allow, AnExceptionNamesOneThingAReasonAndADay) {
+TEST(Allow, ExceptionNeedsOneObjectAReasonAndADate) {
   EXPECT_NE(said_of("{reason: x, until: 2026-12-01}").find("LS1003 14:7"), std::string::npos);
   EXPECT_NE(
       said_of("{rule: 'rule 5: from all blackhole', filter: XDP on a (native), reason: x, until: 2026-12-01}")

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// Every object that the language has: by its noun, the names of its fields.
+// The names of the fields of every object of the language, by the noun of the object.
 using Objects = std::map<std::string_view, std::set<std::string_view>>;
 
 void add(const Type& type, Objects& all) {
@@ -31,7 +31,7 @@ Objects objects() {
   return all;
 }
 
-TEST(IdleFields, AreFieldsThatTheLanguageHasEachOnce) {
+TEST(IdleFields, ExistInTheLanguageAndAreListedOnce) {
   const Objects all = objects();
   std::set<std::pair<std::string_view, std::string_view>> known;
   for (const IdleField& one : idle_fields()) {
@@ -42,8 +42,8 @@ TEST(IdleFields, AreFieldsThatTheLanguageHasEachOnce) {
   }
 }
 
-// Apart from what is wrong: whoever plans or applies need not read it again and again.
-TEST(IdleFields, AreToldApartWithTheirPlace) {
+// Separate from the other diagnostics, so that plan and apply need not repeat them.
+TEST(IdleFields, AreReportedSeparatelyWithTheirPlace) {
   const Loaded loaded = load_text("x.yaml",
                                   "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\n"
                                   "spec:\n  mode: converge\n  cost: {gpuHour: 1, currency: USD}\n");
@@ -55,7 +55,7 @@ TEST(IdleFields, AreToldApartWithTheirPlace) {
   EXPECT_EQ(one.message, "'cost' in a Cluster has no effect yet: nothing in lockstep reads it");
 }
 
-TEST(IdleFields, AreToldAtMostAsOftenAsErrors) {
+TEST(IdleFields, AreReportedUpToTheLimitOfDiagnostics) {
   std::string text =
       "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {name: a}\n"
       "spec:\n  names: a\n  role: host\n  drivers: [linux]\n  interfaces:\n";

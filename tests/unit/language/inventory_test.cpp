@@ -48,7 +48,7 @@ TEST(Csv, CellsHaveTheirPlaces) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST(Csv, WhatIsNoneIsReportedAtItsPlace) {
+TEST(Csv, InvalidCsvIsReportedAtItsPlace) {
   const std::tuple<std::string, std::string_view, std::string> all[] = {
       {"a,b\n1\n", code::syntax, "2:1 this row has 1 cells, and the header has 2"},
       {"a\n\"b\n", code::syntax, "2:1 a quoted cell that does not end"},
@@ -100,7 +100,7 @@ class InventoryFolder : public testing::Test {
   fs::path root_;
 };
 
-TEST_F(InventoryFolder, RowsAreDevicesWithPlatformsAndLabelsOfTheirOwn) {
+TEST_F(InventoryFolder, RowsAreDevicesWithTheirOwnPlatformsAndLabels) {
   const Loaded loaded = with("name,rack,platform,pool\ngpu9,r1,,\ngpu10,\"r2\",e810,h100\n");
   EXPECT_EQ(errors(loaded), std::vector<std::string>{});
   const DeviceSet& set = loaded.catalog.device_sets.at(0);
@@ -125,7 +125,7 @@ TEST_F(InventoryFolder, RowsAreDevicesWithPlatformsAndLabelsOfTheirOwn) {
   EXPECT_EQ(selected("pool", "h100"), std::pair(false, true));
 }
 
-TEST_F(InventoryFolder, WhatIsWrongIsReportedInTheCsvFile) {
+TEST_F(InventoryFolder, MistakesAreReportedInTheCsvFile) {
   using All = std::vector<std::string>;
   EXPECT_EQ(errors(with("host\ngpu1\n")), All{"hosts.csv:1:1 LS1003 no column is called 'name'"});
   EXPECT_EQ(errors(with("name;rack\ngpu1;r1\n")), All{"hosts.csv:1:1 LS1003 no column is called 'name'"});

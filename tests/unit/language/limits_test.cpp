@@ -1,4 +1,4 @@
-// What hostile bytes may cost: bounded diagnostics, no crash, and refusals by name.
+// Limits for hostile input: the number of diagnostics is bounded, nothing crashes, and refusals have codes.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -25,7 +25,7 @@ bool reports(const Loaded& loaded, std::string_view code) {
   return false;
 }
 
-TEST(Limits, ABombOfAliasesIsRefused) {
+TEST(Limits, AliasBombIsRefused) {
   std::string text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
@@ -35,7 +35,7 @@ TEST(Limits, ABombOfAliasesIsRefused) {
   EXPECT_TRUE(reports(load_text("bomb.yaml", text), code::too_many_nodes));
 }
 
-TEST(Limits, ATowerOfAliasesIsAsDeepAsItsCopies) {
+TEST(Limits, NestedAliasesCountTowardsTheDepthLimit) {
   std::string text = "a0: &a0 [x]\n";
   for (int i = 1; i < 70; ++i)
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
@@ -77,7 +77,7 @@ TEST(Limits, DiagnosticsAreBounded) {
   EXPECT_EQ(loaded.diagnostics.back().code, code::too_many_errors);
 }
 
-// yaml-cpp starts an empty document at each character that it cannot use, for ever.
+// yaml-cpp starts an empty document at each character that it cannot use, without end.
 TEST(Limits, RepeatedTokensEnd) {
   for (const char* token :
        {"[",      "{",           "]",        "}",          ",",   ":",   "- ",  "? ",  "a: ",   "&a ",

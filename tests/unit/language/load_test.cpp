@@ -50,7 +50,7 @@ TEST_F(Folder, WithoutSpecsIsAnError) {
   EXPECT_EQ(loaded.catalog.sources.files[loaded.diagnostics[0].at.file].name, root_.string());
 }
 
-TEST_F(Folder, OneInItThatCannotBeReadIsNamed) {
+TEST_F(Folder, UnreadableSubfolderIsReported) {
   write("a/b/c.yaml", set("c"));
   fs::permissions(root_, fs::perms{0755});
   fs::permissions(root_ / "a" / "b", fs::perms::none);
@@ -64,7 +64,7 @@ TEST_F(Folder, OneInItThatCannotBeReadIsNamed) {
             "cannot read '" + (root_ / "a" / "b").string() + "': Permission denied");
 }
 
-TEST_F(Folder, FilesInWhichNothingIsWrittenAreAnErrorThatNamesThem) {
+TEST_F(Folder, OnlyEmptyFilesAreAnErrorThatNamesThem) {
   write("a.yaml", "# to come\n");
   write("b.yml", "---\n---\n");
   const Loaded loaded = load({root_.string()});
@@ -79,10 +79,10 @@ TEST_F(Folder, FilesInWhichNothingIsWrittenAreAnErrorThatNamesThem) {
 TEST_F(Folder, EachFileIsOneSource) {
   write("a.yaml", set("a"));
   write("b.yaml", set("b"));
-  EXPECT_EQ(load({root_.string()}).catalog.sources.files.size(), 3U);  // the first is no file
+  EXPECT_EQ(load({root_.string()}).catalog.sources.files.size(), 3U);  // the first is not a file
 }
 
-TEST_F(Folder, APathThatIsNotThereIsAnError) {
+TEST_F(Folder, MissingPathIsAnError) {
   const Loaded loaded = load({(root_ / "nothing").string()});
   ASSERT_EQ(loaded.diagnostics.size(), 1U);
   EXPECT_EQ(loaded.diagnostics[0].code, code::unreadable);
@@ -104,7 +104,7 @@ TEST_F(Folder, AFileOf100MegabytesIsRefusedWithoutReadingIt) {
   EXPECT_TRUE(loaded.catalog.sources.files.back().text.empty());
 }
 
-TEST_F(Folder, ObjectsOfTwoFilesWithOneNameCiteBoth) {
+TEST_F(Folder, DuplicateObjectCitesBothFiles) {
   write("a.yaml", set("x"));
   write("b.yaml", set("x"));
   const Loaded loaded = load({root_.string()});
@@ -116,7 +116,7 @@ TEST_F(Folder, ObjectsOfTwoFilesWithOneNameCiteBoth) {
   EXPECT_EQ(loaded.catalog.device_sets.size(), 1U);
 }
 
-TEST(Excerpt, UnderlinesWhatIsMeant) {
+TEST(Excerpt, UnderlinesThePlace) {
   const Loaded loaded = load_text("f.yaml", "apiVersion: lockstep.dev/v1alpha1\nkind: Clusterr\n");
   EXPECT_EQ(excerpts(loaded.diagnostics, loaded.catalog.sources, Colour::off),
             "f.yaml:2:7: error LS1001: unknown kind 'Clusterr'\n"
@@ -158,7 +158,7 @@ TEST(Excerpt, LetsNoControlSequenceThrough) {
             std::string::npos);
 }
 
-TEST(Excerpt, GivesProgramsTheSame) {
+TEST(Excerpt, JsonReportHasTheSamePlaces) {
   const Loaded loaded = load_text("f.yaml", "a: 1\na: 2\n");
   const nlohmann::json report = error_report(loaded.diagnostics, loaded.catalog.sources);
   EXPECT_EQ(report["kind"], "Error");
@@ -175,7 +175,7 @@ TEST(Excerpt, GivesProgramsTheSame) {
   EXPECT_FALSE(report.dump().empty());
 }
 
-TEST(JsonSchema, SaysWhatTheLoaderAccepts) {
+TEST(JsonSchema, MatchesTheLoader) {
   const nlohmann::json schema = json_schema(*find_kind("Fabric"), true);
   const auto& spec = schema["properties"]["spec"];
   EXPECT_EQ(schema["properties"]["kind"]["const"], "Fabric");

@@ -1,5 +1,4 @@
-// Rules of what NICs and NCCL are told: a text that breaks each, the code that it gives, and part of the
-// message.
+// Rules for settings of NICs and NCCL: for each, a text that breaks it, its code, and part of its message.
 #include <gtest/gtest.h>
 
 #include "specs/language/codes.hpp"
@@ -79,7 +78,7 @@ TEST(NicRules, EachIsReportedWithItsNumber) {
   }
 }
 
-TEST(NicRules, WhatIsLegalIsSilent) {
+TEST(NicRules, ValidSpecsHaveNoDiagnostics) {
   for (const std::string& text :
        {dcqcn("maxRate: 0Mbps, minRate: 1Gbps, timeReset: 0.3ms, cnpInterval: 0us"),
         nccl("splitDataOnQps: true, qpsPerConnection: 2, gidIndex: -1, crossNic: avoid"),

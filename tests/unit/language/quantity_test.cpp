@@ -31,7 +31,7 @@ TEST(Quantity, ReadsUnits) {
   EXPECT_EQ(parse_timestamp("1970-01-01T01:00:00.5+01:00")->nanoseconds, 500'000'000);
 }
 
-TEST(Quantity, SaysWhatIsMissing) {
+TEST(Quantity, ReportsAMissingOrMisspeltUnit) {
   EXPECT_EQ(parse_bit_rate("400").error().what,
             "'400' is not a bit rate such as 400Gbps: the unit is missing");
   EXPECT_EQ(parse_bit_rate("400gbps").error().what,
@@ -40,7 +40,7 @@ TEST(Quantity, SaysWhatIsMissing) {
             "'150kb' is not an amount such as 150KB or 1MiB: write 150KB");
 }
 
-TEST(Quantity, SaysWhatIsTooLargeAndTheLargest) {
+TEST(Quantity, ReportsValuesTooLargeWithTheLargest) {
   EXPECT_EQ(parse_byte_count("99999999999999TiB").error().what,
             "'99999999999999TiB' is too large: at most 8388607TiB");
   EXPECT_TRUE(parse_byte_count("8388607TiB"));
@@ -72,7 +72,7 @@ TEST(Quantity, SaysWhatIsTooLargeAndTheLargest) {
       << parse_timestamp("2300-01-01T00:00:00Z").error().what;
 }
 
-TEST(Quantity, SaysWhatIsTooFine) {
+TEST(Quantity, ReportsValuesTooFine) {
   EXPECT_EQ(parse_bit_rate("0.1bps").error().what,
             "'0.1bps' is not a bit rate such as 400Gbps: too fine to be held exactly");
   EXPECT_EQ(parse_length("1.00000000000000000001m").error().what,

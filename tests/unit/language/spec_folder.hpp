@@ -1,4 +1,4 @@
-// A folder of specs of a test's own, gone with it.
+// A temporary folder of specs for a test, removed at its end.
 #pragma once
 
 #include <gtest/gtest.h>

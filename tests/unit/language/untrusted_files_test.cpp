@@ -1,4 +1,4 @@
-// Specs that name what is not theirs to read, and what excerpts never show.
+// Specs that name files outside of their folder, and content that excerpts never show.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ class UntrustedFiles : public SpecFolder {
     ::alarm(0);
     SpecFolder::TearDown();
   }
-  // All that a person or a program is given.
+  // All output: the excerpts for people and the JSON report.
   std::string said(const std::vector<std::string>& paths) {
     loaded_ = load(paths);
     return excerpts(loaded_.diagnostics, loaded_.catalog.sources, Colour::off) +
@@ -76,7 +76,7 @@ TEST_F(UntrustedFiles, InventoryOfAFileArgumentIsBeneathItsFolder) {
   EXPECT_TRUE(loaded_.diagnostics.empty()) << "the folder that was named holds both";
 }
 
-TEST_F(UntrustedFiles, SpecThatIsALinkOutOfTheFolderIsNotRead) {
+TEST_F(UntrustedFiles, SpecLinkToTheOutsideIsNotRead) {
   fs::create_symlink("../shadow", root_ / "specs/a.yaml");
   expect_hidden(said(), "in a folder");
   EXPECT_EQ(loaded_.diagnostics.at(0).code, code::unreadable);
@@ -105,17 +105,17 @@ std::string credentials(const std::string& said) {
          said + "\n";
 }
 
-TEST_F(UntrustedFiles, SecretThatWasWrittenIsShownNowhere) {
+TEST_F(UntrustedFiles, WrittenSecretIsNeverShown) {
   const std::string all[] = {
       credentials(" hunter2"),
       credentials(" [hunter2]"),
       credentials(" {secret: hunter2}"),
-      credentials(" {secret: hunter2, colour: red}"),  // another error of that line
+      credentials(" {secret: hunter2, colour: red}"),  // another error on the same line
       credentials(" {colour: red, secret: hunter2}"),
       credentials(" {secret: &x hunter2}"),
       credentials(" {secret: {password: hunter2}}"),
       credentials(" {secret: [hunter2]}"),
-      credentials("\n    secret: hunter2: x"),  // no YAML
+      credentials("\n    secret: hunter2: x"),  // not YAML
       credentials("\n    secret: 'hunter2"),    // the same
       credentials("\n    secret: |\n      hunter2"),
       credentials("\n    secret: |\n      hunter2\n     less: x"),

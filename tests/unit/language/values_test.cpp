@@ -1,4 +1,4 @@
-// Values that nothing can meet or take, and those beside them that hold.
+// Values that can't be met or set, and similar values that are valid.
 #include <gtest/gtest.h>
 
 #include "specs/language/codes.hpp"
@@ -37,8 +37,8 @@ std::string pool(std::string_view prefix) {
 
 struct Case {
   std::string text;
-  std::string_view code;     // none: it holds
-  std::string_view message;  // part of it and of the hint behind it
+  std::string_view code;     // empty: the text is valid
+  std::string_view message;  // a part of the message and the hint
 };
 
 Case holds(std::string text) { return {std::move(text), {}, {}}; }
@@ -58,7 +58,7 @@ void expect(const std::vector<Case>& cases) {
   }
 }
 
-TEST(Values, AnSloBoundsItsMetricByWhatCanBeReached) {
+TEST(Values, SloBoundMustBeReachable) {
   const auto flow = [](std::string_view bound) {
     return slo("stream", "metric: bandwidth, " + std::string(bound));
   };
@@ -89,7 +89,7 @@ TEST(Values, AnSloBoundsItsMetricByWhatCanBeReached) {
   });
 }
 
-TEST(Values, ARateIsOneThatTheKernelCanKeep) {
+TEST(Values, RateMustBeOneThatTheKernelCanSet) {
   expect({
       {rate("1bps"), code::out_of_range, "1Kbps or more"},
       {rate("999bps"), code::out_of_range, "1Kbps or more"},
@@ -103,7 +103,7 @@ TEST(Values, ARateIsOneThatTheKernelCanKeep) {
   });
 }
 
-TEST(Values, AVersionHasADigit) {
+TEST(Values, VersionNeedsADigit) {
   expect({
       {host("packages: {bash: true}"), code::bad_quantity, "has a digit"},
       {host("packages: {nosuchpkg: absent}"), code::bad_quantity, "installs and removes nothing"},
@@ -114,7 +114,7 @@ TEST(Values, AVersionHasADigit) {
   });
 }
 
-TEST(Values, AKernelParameterHasOneLine) {
+TEST(Values, KernelParameterIsOneLine) {
   expect({
       {host("sysctl: {net.ipv4.ip_forward: ''}"), code::bad_quantity, "it is empty"},
       {host("sysctl: {net.ipv4.ip_forward: ' '}"), code::bad_quantity, "it is empty"},
@@ -133,14 +133,14 @@ TEST(Values, ADevlinkParameterIsANumberOrAText) {
   });
 }
 
-TEST(Values, AServiceIsWrittenOnce) {
+TEST(Values, DuplicateServiceIsAnError) {
   expect({
       {host("services: {lldpd: running, lldpd.service: stopped}"), code::written_twice, "'lldpd' is written"},
       holds(host("services: {lldpd: running, lldpd.socket: stopped}")),
   });
 }
 
-TEST(Values, APoolIsOfAddressesThatInterfacesCanHave) {
+TEST(Values, PoolMustHaveAssignableAddresses) {
   expect({
       {pool("224.0.0.0/8"), code::bad_prefix, "multicast"},
       {pool("127.0.0.0/8"), code::bad_prefix, "the loopback"},
@@ -154,7 +154,7 @@ TEST(Values, APoolIsOfAddressesThatInterfacesCanHave) {
   });
 }
 
-TEST(Values, AnInterfaceIsWrittenOnce) {
+TEST(Values, DuplicateInterfaceIsAnError) {
   expect({
       {set("interfaces: [{name: eth0}, {name: eth0}]"), code::written_twice, "interface 'eth0' is written"},
       {set("interfaces: [{name: 'eth[0-1]'}, {name: eth1}]"), code::written_twice, "interface 'eth1'"},
@@ -163,7 +163,7 @@ TEST(Values, AnInterfaceIsWrittenOnce) {
   });
 }
 
-TEST(Values, ALinuxInterfaceHasAKernelsName) {
+TEST(Values, LinuxInterfaceNeedsAValidKernelName) {
   const auto cabled = [](std::string_view port) {
     return "---\n" + set("interfaces: []") + "---\n" +
            document("DeviceSet", "names: 'leaf[0-1]', role: leaf, drivers: [linux]", "leaves") + "---\n" +
@@ -183,7 +183,7 @@ TEST(Values, ALinuxInterfaceHasAKernelsName) {
   });
 }
 
-TEST(Values, ASystemsAddressIsOfOne) {
+TEST(Values, SystemMacMustBeAUnicastAddress) {
   const auto shown = [](std::string_view mac) {
     return set(
         "interfaces: [{name: e0}], bonds: [{name: b0, members: e0, multihoming: {segment: 1, systemMac: '" +
@@ -196,14 +196,14 @@ TEST(Values, ASystemsAddressIsOfOne) {
   });
 }
 
-TEST(Values, AStatusIsAMap) {
+TEST(Values, StatusMustBeAMap) {
   expect({
       {set("mode: observe") + "status: x\n", code::wrong_type, "a status"},
       holds(set("mode: observe") + "status: {x: 1}\n"),
   });
 }
 
-TEST(Values, AnAnnotationHasAnyNumberOfLines) {
+TEST(Values, AnnotationMayHaveSeveralLines) {
   const Loaded loaded =
       load_text("x.yaml",
                 "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: one\n"

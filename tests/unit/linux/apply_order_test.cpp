@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-TEST(ApplyOrder, WhatResetsAPortComesFirstAndTheRestStaysInItsOrder) {
+TEST(ApplyOrder, ChangesThatResetAPortComeFirstAndTheRestKeepTheirOrder) {
   ChangeSet changes;
   for (const char* entry :
        {"interface[eth0]/channels[combined]", "interface[eth0]/class[3]", "interface[eth0]/eswitch",
@@ -21,8 +21,8 @@ TEST(ApplyOrder, WhatResetsAPortComesFirstAndTheRestStaysInItsOrder) {
 
 using Receipts = Lab;
 
-TEST_F(Receipts, AreInTheOrderOfTheChanges) {
-  // A veth has no devlink device: the second fails, and was tried first.
+TEST_F(Receipts, FollowTheOrderOfTheChanges) {
+  // A veth has no devlink device: the second change fails, and is tried first.
   const auto outcomes = apply({{"interface[rail0]/mtu", Value::integer(9000)},
                                {"interface[rail0]/parameter[max_macs]", Value::text("64")},
                                {"interface[rail0]/admin", Value::boolean(true)}});

@@ -1,4 +1,4 @@
-// What a kernel's table or a machine's file may cost: bounded, and an error that says so.
+// Limits on the size of a kernel's table and of a machine's file: more than the limit is an error.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
@@ -36,7 +36,7 @@ Result<std::size_t> count_rules(netlink::Socket& socket) {
 }
 
 // Every network namespace has three rules: local, main and default (ip-rule(8)).
-TEST(Bounds, ATableOfMoreEntriesThanAllowedIsAnErrorAndNeverACutTable) {
+TEST(Bounds, ATableWithTooManyEntriesIsAnErrorAndNotTruncated) {
   auto plenty = netlink::Socket::open(NETLINK_ROUTE);
   ASSERT_TRUE(plenty) << plenty.error().text();
   const auto rules = count_rules(*plenty);
@@ -47,7 +47,7 @@ TEST(Bounds, ATableOfMoreEntriesThanAllowedIsAnErrorAndNeverACutTable) {
   EXPECT_EQ(*count_rules(*exact), *rules);
   auto small = netlink::Socket::open(NETLINK_ROUTE, *rules - 1);
   ASSERT_TRUE(small);
-  for (int again = 0; again < 2; ++again) {  // what is left of the first answer is not taken for the second's
+  for (int again = 0; again < 2; ++again) {  // the first answer is not mistaken for the second
     const auto refused = count_rules(*small);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::refused);
@@ -66,7 +66,7 @@ class Files : public ::testing::Test {
   std::filesystem::path root_;
 };
 
-TEST_F(Files, ThatAreTooLargeOrNoFilesAreRefused) {
+TEST_F(Files, RefusesLargeFilesAndNonFiles) {
   const HostFiles files(root_);
   const auto why = [&files](const char* path) {
     const auto read = files.read(path);
@@ -85,8 +85,8 @@ TEST_F(Files, ThatAreTooLargeOrNoFilesAreRefused) {
   EXPECT_EQ(why("/larger"), "/larger: larger than 64 MiB");
 }
 
-// A plan of specs that name it would show it to whoever reads the CI's log.
-TEST(Sysctl, WhatOnlyRootMayReadIsNotShown) {
+// Otherwise a plan of specs that name such a parameter would show its value in the CI log.
+TEST(Sysctl, DoesNotShowValuesThatOnlyRootMayRead) {
   for (const char* const name : {"net.ipv4.tcp_fastopen_key", "net.core.bpf_jit_harden"}) {
     struct stat status {};
     if (::stat(sysctl_file(name)->c_str(), &status) != 0 || (status.st_mode & S_IROTH) != 0) continue;

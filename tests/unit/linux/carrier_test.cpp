@@ -1,4 +1,4 @@
-// What carries a port's classes where the kernel can't be asked: nothing is guessed.
+// The choice of the qdisc for a port's classes when the kernel cannot be queried: the driver does not guess.
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -18,13 +18,13 @@ bool write(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-// Of the user namespace that the process is in.
+// Limits the network namespaces in the user namespace of the process.
 bool let_namespaces_be(int count) {
   return write("/proc/sys/user/max_net_namespaces", std::to_string(count));
 }
 
-// This process goes to namespaces of its own, with a port of two transmit queues and room for no more of
-// them.
+// Moves this process to its own namespaces, with a port with two transmit queues, where no further network
+// namespace can be created.
 bool enter_a_full_machine() {
   const std::string uid = std::to_string(::geteuid());
   return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write("/proc/self/uid_map", "0 " + uid + " 1") &&
@@ -45,7 +45,7 @@ ChangeSet classes() {
   return out;
 }
 
-// A line for each change that did not fail as one to be tried again.
+// Prints and counts the changes that did not fail with a transient error.
 int not_put_off(const LinuxTarget& target) {
   const Attached attached = make_linux_driver(target);
   const auto receipt = attached.driver->apply(classes(), guarded("t"), within(std::chrono::seconds(5)));
@@ -81,7 +81,7 @@ int classes_of_hardware() {
   return not_put_off(target);
 }
 
-// Each in a process that has asked the kernel nothing yet.
+// Each test runs in a process that has not queried the kernel yet.
 class UnclearCarrier : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -95,11 +95,11 @@ class UnclearCarrier : public ::testing::Test {
 };
 using UnclearCarrierDeathTest = UnclearCarrier;
 
-TEST_F(UnclearCarrierDeathTest, ClassesOfASoftwarePortArePutOff) {
+TEST_F(UnclearCarrierDeathTest, PostponesClassesOfASoftwarePort) {
   EXPECT_EXIT(std::exit(software_classes()), ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(UnclearCarrierDeathTest, ClassesOfAPortThatMqprioMayCarryArePutOff) {
+TEST_F(UnclearCarrierDeathTest, PostponesClassesOfAPortThatMayUseMqprio) {
   EXPECT_EXIT(std::exit(classes_of_hardware()), ::testing::ExitedWithCode(0), "");
 }
 

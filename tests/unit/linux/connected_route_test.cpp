@@ -9,8 +9,8 @@ using ConnectedRoute = Lab;
 Change lost(const char* prefix, const char* port) {
   return {*Path::parse("fib[" + std::string(prefix) + "]"), {}, Value::set({port}), 0};
 }
-// A route by a gateway on it can't be written until it is there again.
-TEST_F(ConnectedRoute, IsMadeAgainAsTheKernelMakesItAndGoesWithItsAddress) {
+// A route by a gateway in the connected network cannot be written until the connected route is restored.
+TEST_F(ConnectedRoute, IsRestoredAsTheKernelMakesItAndRemovedWithItsAddress) {
   applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/address[2001:db8::1/127]", Value::present()},
            {"interface[rail0]/admin", Value::boolean(true)}});
@@ -42,8 +42,8 @@ TEST_F(ConnectedRoute, IsMadeAgainAsTheKernelMakesItAndGoesWithItsAddress) {
   EXPECT_EQ(said("ip", "route show 10.64.0.0/31 table main"), "");
 }
 
-// One that can't be made keeps no other from being made, and what was made is not to pass for refused.
-TEST_F(ConnectedRoute, IsMadeAlsoWhereAnotherCanNotBe) {
+// A route that cannot be restored does not block the others, and a restored one is not reported as refused.
+TEST_F(ConnectedRoute, IsRestoredEvenIfAnotherCannotBe) {
   ASSERT_EQ(ip("link add rail1 type veth peer name other"), 0);
   applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/admin", Value::boolean(true)},
@@ -64,7 +64,7 @@ TEST_F(ConnectedRoute, IsMadeAlsoWhereAnotherCanNotBe) {
   EXPECT_EQ(refused.error().kind, ErrorKind::refused) << "nothing was touched";
 }
 
-TEST_F(ConnectedRoute, IsNotOfferedForWhatNoAddressOfThePortIsOn) {
+TEST_F(ConnectedRoute, IsNotOfferedForANetworkWithoutAnAddressOfThePort) {
   applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/admin", Value::boolean(true)}});
   observed();

@@ -1,4 +1,4 @@
-// A port's traffic classes over ETS, the app table and the maximal rates, and back: no kernel is asked.
+// Conversion between a port's traffic classes and ETS, the app table and the maximal rates, without a kernel.
 #include <gtest/gtest.h>
 
 #include "tests/unit/linux/dcb_entries.hpp"
@@ -12,7 +12,7 @@ dcb_app entry(std::uint8_t dscp, std::uint8_t priority) {
   return {IEEE_8021QAZ_APP_SEL_DSCP, priority, dscp};
 }
 
-// A class for each priority, all of them strict.
+// A port with a strict class for each priority.
 PortState fresh() {
   PortState out;
   out.dcb.ets = ieee_ets{};
@@ -40,7 +40,7 @@ Change change(const std::string& entry, Value want) {
 
 Value set(std::vector<std::string> some) { return Value::set(std::move(some)); }
 
-// What the port would be after these, made of the objects that would be set. Or why not.
+// The state of the port after these changes, from the objects that would be set, or why they are refused.
 Result<PortState> made(const PortState& have, const std::vector<Change>& changes) {
   PortState want = have;
   std::vector<Path> named;
@@ -66,7 +66,7 @@ std::string why_not(const PortState& have, const std::vector<Change>& changes) {
   return out.error().text();
 }
 
-// The example of the language page: RDMA in class 3, notifications in 6, all else in 0.
+// The example of the language page: RDMA in class 3, notifications in class 6, all else in class 0.
 std::vector<Change> lossless() {
   std::vector<Change> out;
   for (const int gone : {1, 2, 4, 5, 7})
@@ -107,7 +107,7 @@ constexpr std::string_view kLossless =
     "class[6]/priority = 6\n"
     "class[6]/strict = true\n";
 
-// From what is to what was, as an undo goes.
+// The changes of a rollback, from the actual to the previous state.
 std::vector<Change> back_to(const PortState& was, const PortState& is) {
   std::vector<Change> out;
   for (const Entry& entry : dcb_map::entries("nic0", was)) out.push_back({entry.path, {}, entry.value, 0});
@@ -116,7 +116,7 @@ std::vector<Change> back_to(const PortState& was, const PortState& is) {
   return out;
 }
 
-TEST(DcbClasses, AProfileIsMadeAndUndone) {
+TEST(DcbClasses, AppliesAndRollsBackAProfile) {
   const PortState before = fresh();
   const auto after = made(before, lossless());
   ASSERT_TRUE(after) << after.error().text();
@@ -131,7 +131,7 @@ TEST(DcbClasses, AProfileIsMadeAndUndone) {
   EXPECT_TRUE(dcb::same_ets(*undone->dcb.ets, *before.dcb.ets));
 }
 
-TEST(DcbClasses, AnAlgorithmOfTheVendorsComesBack) {
+TEST(DcbClasses, RollbackRestoresAVendorAlgorithm) {
   PortState before = fresh();
   for (std::uint8_t i = 0; i < 8; ++i) before.dcb.ets->tc_tsa[i] = IEEE_8021QAZ_TSA_VENDOR;
   before = as_read(before);
@@ -143,7 +143,7 @@ TEST(DcbClasses, AnAlgorithmOfTheVendorsComesBack) {
   EXPECT_TRUE(dcb::same_ets(*undone->dcb.ets, *before.dcb.ets));
 }
 
-TEST(DcbClasses, TheSharesOfClassesThatNothingMapsToAreTakenBack) {
+TEST(DcbClasses, ReclaimsSharesOfClassesWithoutPriorities) {
   PortState have = fresh();
   for (const auto& [tc, share] : {std::pair(0, 30), {3, 50}, {5, 20}}) {
     have.dcb.ets->tc_tsa[tc] = IEEE_8021QAZ_TSA_ETS;
@@ -156,7 +156,7 @@ TEST(DcbClasses, TheSharesOfClassesThatNothingMapsToAreTakenBack) {
   EXPECT_EQ(text(*after), kLossless);
 }
 
-TEST(DcbClasses, ADscpKeepsItsPriorityElseGetsTheLosslessOneElseTheLowest) {
+TEST(DcbClasses, ADscpKeepsItsPriorityOrGetsTheLosslessOrTheLowestOne) {
   PortState have = fresh();
   have.dcb.apps = {entry(8, 5), entry(10, 3)};
   have.dcb.pfc = ieee_pfc{};
@@ -170,7 +170,7 @@ TEST(DcbClasses, ADscpKeepsItsPriorityElseGetsTheLosslessOneElseTheLowest) {
   EXPECT_EQ(dcb::dscp_entries(after->dcb), wanted);
 }
 
-TEST(DcbClasses, ADscpOfTwoPrioritiesIsToldInBothClassesAndHealed) {
+TEST(DcbClasses, ADscpWithTwoPrioritiesIsReportedInBothClassesAndRepaired) {
   PortState have = fresh();
   have.dcb.apps = {entry(26, 3), entry(26, 5), {IEEE_8021QAZ_APP_SEL_ETHERTYPE, 4, 0x8915}};
   have = as_read(have);
@@ -183,7 +183,7 @@ TEST(DcbClasses, ADscpOfTwoPrioritiesIsToldInBothClassesAndHealed) {
   EXPECT_EQ(gone[0].priority, 5);
 }
 
-TEST(DcbClasses, PrioritiesThatNoClassHasGoToThatOfPriority0) {
+TEST(DcbClasses, PrioritiesWithoutAClassJoinTheClassOfPriority0) {
   const auto after = made(fresh(), {change("class[3]", Value{})});
   ASSERT_TRUE(after);
   EXPECT_EQ(after->dcb.ets->prio_tc[3], 0);
@@ -192,7 +192,7 @@ TEST(DcbClasses, PrioritiesThatNoClassHasGoToThatOfPriority0) {
   EXPECT_EQ(without_0->dcb.ets->prio_tc[0], 1) << "the lowest";
 }
 
-TEST(DcbClasses, ClassesThatNoPortCanHaveAreRefused) {
+TEST(DcbClasses, RefusesImpossibleClasses) {
   const PortState have = fresh();
   EXPECT_EQ(why_not(have, {change("class[3]/strict", Value::boolean(false)),
                            change("class[3]/share", Value::integer(600))}),
@@ -210,7 +210,7 @@ TEST(DcbClasses, ClassesThatNoPortCanHaveAreRefused) {
   EXPECT_EQ(why_not(few, {change("class[0]", Value{})}), "a port has one traffic class at least");
 }
 
-TEST(DcbClasses, ValuesOfTheWrongFormAreRefused) {
+TEST(DcbClasses, RefusesMalformedValues) {
   for (const Change& one :
        {change("class[8]", Value::present()), change("class[3x]", Value::present()),
         change("class[3]/dscp", set({"64"})), change("class[3]/dscp", Value::integer(26)),
@@ -222,7 +222,7 @@ TEST(DcbClasses, ValuesOfTheWrongFormAreRefused) {
     EXPECT_NE(why_not(fresh(), {one}), "(made)") << one.path.text() << " " << one.want.to_string();
 }
 
-TEST(DcbClasses, TrustIsByItsTableElseByTheEntriesOfDscps) {
+TEST(DcbClasses, TrustFollowsItsTableOrElseTheDscpEntries) {
   PortState state = fresh();
   const auto trust = [&] { return dcb_map::value_of(*Path::parse("interface[nic0]/trust"), as_read(state)); };
   EXPECT_EQ(trust(), Value::text("pcp"));
@@ -241,7 +241,7 @@ TEST(DcbClasses, TrustIsByItsTableElseByTheEntriesOfDscps) {
   }
 }
 
-TEST(DcbClasses, WordsForPeople) {
+TEST(DcbClasses, PreviewShowsDcbCommands) {
   const auto words = [](const std::string& entry, Value want) {
     return dcb_map::native(change(entry, want));
   };

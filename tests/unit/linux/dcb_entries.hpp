@@ -1,4 +1,4 @@
-// A port's entries as text, a line each, without the port.
+// The entries of a port as text, one per line, without the name of the port.
 #pragma once
 
 #include <string>

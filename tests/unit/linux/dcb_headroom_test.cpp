@@ -1,6 +1,6 @@
-// PFC and its headroom on ports whose drivers have rules of their own for it: a NIC that counts with the
-// length of its cable, and a switch that takes sizes only beside a root qdisc. The kernel's arithmetic is
-// tests/vm/netdev's; here it is what is asked of a port, in which order, and what is left where it refuses.
+// PFC and its headroom on ports whose drivers have their own rules: a NIC that computes with the length of
+// its cable, and a switch that accepts sizes only with a root qdisc. tests/vm/netdev has the arithmetic of
+// the kernel; these tests check the requests to a port, their order, and the state after a refusal.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -16,7 +16,7 @@ using dcb::PortState;
 
 bool has(std::uint8_t mask, std::size_t priority) { return (mask >> priority & 1U) != 0; }
 
-// mlx5's order, with an arithmetic of a kilobyte a metre: PFC is on before the buffers are looked at.
+// Follows the order of mlx5, with 1 KB of headroom per metre: PFC is on before the buffers are checked.
 class CablePort : public RecordedPort {
  public:
   using RecordedPort::RecordedPort;
@@ -55,7 +55,7 @@ class CablePort : public RecordedPort {
   }
 };
 
-// mlxsw's two modes.
+// Has the two modes of mlxsw.
 class SwitchPort : public RecordedPort {
  public:
   using RecordedPort::RecordedPort;
@@ -93,7 +93,7 @@ class SwitchPort : public RecordedPort {
     return done;
   }
 
-  std::string fault;  // PFC of a priority without a buffer of its own
+  std::string fault;  // set when a priority with PFC lacks its own buffer
   bool by_tc = false;
   bool offloads = true;
   bool refuses_sizes = false;
@@ -130,7 +130,7 @@ Change cable(std::int64_t metres) { return change("cable-length", Value::integer
 Change pfc(std::vector<std::string> priorities) { return change("pfc", Value::set(std::move(priorities))); }
 Change size(std::int64_t bytes) { return change("buffer[3]/size", Value::integer(bytes)); }
 
-TEST(DcbHeadroom, ACableIsToldAndKeptWhereOnlyPfcChanges) {
+TEST(DcbHeadroom, SetsTheCableLengthAndKeepsItWhenOnlyPfcChanges) {
   CablePort port(port_of(0, 7));
   EXPECT_TRUE(run(port, {cable(30), size(64'000)}).empty());
   EXPECT_EQ(port.now.pfc->delay, 30);
@@ -139,7 +139,7 @@ TEST(DcbHeadroom, ACableIsToldAndKeptWhereOnlyPfcChanges) {
   EXPECT_EQ(port.now.pfc->delay, 30);
 }
 
-TEST(DcbHeadroom, ALongerCableComesAfterItsBufferAndAShorterOneBefore) {
+TEST(DcbHeadroom, SetsALongerCableAfterItsBufferAndAShorterOneBefore) {
   CablePort port(port_of(0, 7));
   ASSERT_TRUE(run(port, {size(10'000), pfc({"3"})}).empty());
   EXPECT_TRUE(run(port, {cable(60), size(60'000)}).empty());
@@ -149,7 +149,7 @@ TEST(DcbHeadroom, ALongerCableComesAfterItsBufferAndAShorterOneBefore) {
   EXPECT_EQ(port.now.buffer->buffer_size[3], 20'000U);
 }
 
-TEST(DcbHeadroom, ACableThatTheDriverWouldDropIsRefusedAndPfcStaysOff) {
+TEST(DcbHeadroom, RefusesACableLengthThatTheDriverIgnoresAndKeepsPfcOff) {
   CablePort port(port_of(0, 7));
   const auto why = run(port, {cable(1000), pfc({"3"})});
   ASSERT_EQ(why.size(), 2U);
@@ -159,7 +159,7 @@ TEST(DcbHeadroom, ACableThatTheDriverWouldDropIsRefusedAndPfcStaysOff) {
   EXPECT_EQ(port.now.pfc->delay, 7);
 }
 
-TEST(DcbHeadroom, PfcThatThePortLeavesOnInSpiteOfItsRefusalIsTakenBack) {
+TEST(DcbHeadroom, TurnsOffPfcThatThePortKeptDespiteRefusingIt) {
   CablePort port(port_of(0, 7));
   const auto why = run(port, {size(1000), pfc({"3"})});
   ASSERT_EQ(why.size(), 1U);
@@ -167,8 +167,8 @@ TEST(DcbHeadroom, PfcThatThePortLeavesOnInSpiteOfItsRefusalIsTakenBack) {
   EXPECT_EQ(port.now.pfc->pfc_en, 0);
 }
 
-// The first of two priorities that share a buffer gets its own: the new map fits the old sizes no more.
-TEST(DcbHeadroom, SizesAreThereBeforeTheMapThatNeedsThem) {
+// The first of two priorities that share a buffer gets its own: the new map does not fit the old sizes.
+TEST(DcbHeadroom, SetsSizesBeforeTheMapThatNeedsThem) {
   PortDcb first = port_of(0x18, 7);
   first.buffer->prio2buffer[3] = first.buffer->prio2buffer[4] = 1;
   first.buffer->buffer_size[1] = 8000;
@@ -177,11 +177,11 @@ TEST(DcbHeadroom, SizesAreThereBeforeTheMapThatNeedsThem) {
   EXPECT_EQ(port.now.buffer->buffer_size[3], 9000U);
 }
 
-TEST(DcbHeadroom, WhatWasRefusedInOneApplyKeepsPfcOffInTheNextUntilItIsThere) {
+TEST(DcbHeadroom, ARefusedSizeKeepsPfcOffInLaterAppliesUntilItIsSet) {
   SwitchPort port(port_of(0, 0));
   port.refuses_sizes = true;
   ASSERT_EQ(run(port, {size(9000)}).size(), 1U);
-  port.now.buffer->prio2buffer[3] = 3;  // of its own, and too small
+  port.now.buffer->prio2buffer[3] = 3;  // its own buffer, and too small
   port.now.buffer->buffer_size[3] = 4000;
   const auto why = run(port, {pfc({"3"})});
   ASSERT_EQ(why.size(), 1U);
@@ -194,7 +194,7 @@ TEST(DcbHeadroom, WhatWasRefusedInOneApplyKeepsPfcOffInTheNextUntilItIsThere) {
   EXPECT_EQ(port.now.pfc->pfc_en, 0x08);
 }
 
-TEST(DcbHeadroom, WithoutARootThatIsTakenOverTheSwitchKeepsWhatItHad) {
+TEST(DcbHeadroom, WithoutAnOffloadedRootTheSwitchKeepsItsState) {
   SwitchPort port(port_of(0x08, 65535));
   port.offloads = false;
   const auto why = run(port, {size(9000), pfc({"3", "4"})});
@@ -205,7 +205,7 @@ TEST(DcbHeadroom, WithoutARootThatIsTakenOverTheSwitchKeepsWhatItHad) {
   EXPECT_EQ(port.now.pfc->delay, 65535);
 }
 
-TEST(DcbHeadroom, PfcThatWasOnComesBackBesideItsBufferAndIsNamedWhereItCannot) {
+TEST(DcbHeadroom, RestoresPfcWithItsBufferAndReportsWhereItCannot) {
   SwitchPort port(port_of(0x08, 0));
   EXPECT_TRUE(run(port, {size(9000)}).empty());
   EXPECT_EQ(port.now.pfc->pfc_en, 0x08);
@@ -217,13 +217,13 @@ TEST(DcbHeadroom, PfcThatWasOnComesBackBesideItsBufferAndIsNamedWhereItCannot) {
   EXPECT_EQ(other.now.pfc->pfc_en, 0);
 }
 
-TEST(DcbHeadroom, PfcThatWasOnComesBackWhereItsChangeCannotBe) {
+TEST(DcbHeadroom, RestoresPfcWhenItsChangeFails) {
   SwitchPort port(port_of(0x08, 0));
   EXPECT_EQ(run(port, {pfc({"9"}), size(9000)}).size(), 1U);
   EXPECT_EQ(port.now.pfc->pfc_en, 0x08);
 }
 
-TEST(DcbHeadroom, ALldpadThatRunsIsNotFoughtByAQdisc) {
+TEST(DcbHeadroom, DoesNotSetARootQdiscWhileLldpadRuns) {
   SwitchPort port(port_of(0x08, 0));
   const auto why = run(port, {size(9000)}, "lldpad runs here");
   ASSERT_EQ(why.size(), 1U);
@@ -232,7 +232,7 @@ TEST(DcbHeadroom, ALldpadThatRunsIsNotFoughtByAQdisc) {
   EXPECT_EQ(port.now.pfc->pfc_en, 0x08);
 }
 
-// From DCB mode, where its ETS says the buffers, whatever is refused.
+// Starts in DCB mode, where ETS determines the buffers; any request may be refused.
 TEST(DcbHeadroom, ASwitchNeverHasPfcWithoutHeadroom) {
   EXPECT_TRUE(rc::check([] {
     PortDcb first = random_port();
@@ -261,7 +261,7 @@ ieee_ets ets(const std::map<std::uint8_t, std::pair<std::uint8_t, std::uint8_t>>
   return out;
 }
 
-// As sch_ets.c's ets_offload_change() counts them.
+// The weights as ets_offload_change() of sch_ets.c computes them.
 std::vector<unsigned> weights_of(const EtsParameters& root) {
   std::vector<unsigned> out;
   std::uint64_t whole = 0;
@@ -276,7 +276,7 @@ std::vector<unsigned> weights_of(const EtsParameters& root) {
   return out;
 }
 
-TEST(DcbHeadroom, ClassesAreBandsFromTheHighestNumberOnWithTheirShareInPercent) {
+TEST(DcbHeadroom, BandsFollowClassesFromTheHighestNumberWithSharesInPercent) {
   const auto root = dcb::root_ets_for(ets({{6, {6, 0}}, {3, {3, 60}}, {0, {0, 40}}}));
   ASSERT_TRUE(root) << root.error().text();
   EXPECT_EQ(root->strict, 2);
@@ -290,7 +290,7 @@ TEST(DcbHeadroom, ClassesAreBandsFromTheHighestNumberOnWithTheirShareInPercent) 
   EXPECT_NE(above.error().text().find("class 3 is not strict, and class 0"), std::string::npos);
 }
 
-TEST(DcbHeadroom, TheSwitchsPercentAreTheSharesAndAreReadBack) {
+TEST(DcbHeadroom, PercentagesOfTheSwitchEqualTheSharesAndReadBack) {
   EXPECT_TRUE(rc::check([] {
     const PortDcb port = random_port();
     const auto root = dcb::root_ets_for(*port.ets);

@@ -1,4 +1,4 @@
-// Entries over a port's DCB and back, and the words for people: no kernel is asked.
+// Conversion between entries and a port's DCB, and the preview commands, without a kernel.
 #include <gtest/gtest.h>
 
 #include "tests/unit/linux/dcb_entries.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using dcb::PortState;
 
-// As most ports are made: DCBX is the host's, all priorities in buffer 0, nothing lossless.
+// The usual initial state of a port: DCBX belongs to the host, all priorities in buffer 0, nothing lossless.
 PortState fresh() {
   PortState out;
   out.dcb.pfc = ieee_pfc{};
@@ -30,11 +30,9 @@ std::string laid(PortState& state, const Change& one) {
   return done ? dcb_map::value_of(one.path, state).to_string() : done.error().text();
 }
 
-TEST(DcbMap, AFreshPortIsTold) {
-  EXPECT_EQ(text(fresh()), "dcbx = host ieee\npause = true\npfc = (empty)\n");
-}
+TEST(DcbMap, ReadsAFreshPort) { EXPECT_EQ(text(fresh()), "dcbx = host ieee\npause = true\npfc = (empty)\n"); }
 
-TEST(DcbMap, WhatIsLaidOverIsThenThere) {
+TEST(DcbMap, AppliedValuesReadBack) {
   PortState state = fresh();
   EXPECT_EQ(laid(state, change("pfc", Value::set({"3", "4"}))), "3, 4");
   EXPECT_EQ(laid(state, change("dcbx", Value::text("lld-managed cee"))), "lld-managed cee");
@@ -47,7 +45,7 @@ TEST(DcbMap, WhatIsLaidOverIsThenThere) {
   EXPECT_EQ(state.dcb.buffer->prio2buffer[3], 0);
 }
 
-TEST(DcbMap, APriorityThatSharesABufferGetsAFreeOneAndTheOthersKeepTheirs) {
+TEST(DcbMap, APriorityThatSharesABufferGetsAFreeOneAndOthersKeepTheirs) {
   PortState state = fresh();
   for (const int priority : {3, 4, 5}) state.dcb.buffer->prio2buffer[priority] = 3;
   state.dcb.buffer->prio2buffer[6] = 1;
@@ -61,7 +59,7 @@ TEST(DcbMap, APriorityThatSharesABufferGetsAFreeOneAndTheOthersKeepTheirs) {
             std::string::npos);
 }
 
-TEST(DcbMap, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
+TEST(DcbMap, MalformedValuesAreRefusedAndChangeNothing) {
   PortState state = fresh();
   for (const Change& one :
        {change("pfc", Value::set({"8"})), change("pfc", Value::set({"3x"})), change("pfc", Value::text("3")),
@@ -76,15 +74,16 @@ TEST(DcbMap, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
   EXPECT_EQ(text(state), text(fresh()));
 }
 
-TEST(DcbMap, WordsForPeople) {
+TEST(DcbMap, PreviewShowsDcbCommands) {
   const auto words = [](const std::string& entry, Value want) {
     return dcb_map::native(change(entry, want));
   };
   EXPECT_EQ(words("pfc", Value::set({"3", "4"})), "dcb pfc set dev nic0 prio-pfc all:off 3:on 4:on");
   EXPECT_EQ(words("dcbx", Value::text("host ieee")), "dcb dcbx set dev nic0 host ieee");
   EXPECT_EQ(words("pause", Value::boolean(false)), "ethtool -A nic0 rx off tx off");
-  EXPECT_EQ(words("buffer[3]/size", Value::integer(1000)),
-            "dcb buffer set dev nic0 prio-buffer 3:3 buffer-size 3:1000  # or another buffer that is free");
+  EXPECT_EQ(
+      words("buffer[3]/size", Value::integer(1000)),
+      "dcb buffer set dev nic0 prio-buffer 3:3 buffer-size 3:1000  # or use another free buffer number");
 }
 
 }  // namespace

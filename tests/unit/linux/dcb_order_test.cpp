@@ -1,4 +1,4 @@
-// The order of one apply's requests to a port: what the port is after each of them, and where one is refused.
+// The order of the requests of one apply to a port: the state after each of them, and after a refusal.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -13,13 +13,13 @@ using dcb::PortState;
 
 bool has(std::uint8_t mask, std::size_t priority) { return (mask >> priority & 1U) != 0; }
 
-// Of its own: what of buffer 0 is a priority's nobody says.
+// The size of a priority's own buffer. Buffer 0 is shared and does not count.
 std::uint32_t room(const PortDcb& port, std::size_t priority) {
   const std::uint8_t at = port.buffer->prio2buffer[priority];
   return at == 0 ? 0 : port.buffer->buffer_size[at];
 }
 
-// What must hold on the way from one state to another, whatever the order was.
+// Checks what must hold between two states, in any order of requests. Returns the violation.
 std::string fault(const PortDcb& first, const PortDcb& now, const PortDcb& last, const PortDcb& wanted) {
   for (std::size_t priority = 0; priority < 8; ++priority) {
     if (!has(now.pfc->pfc_en, priority)) continue;
@@ -48,7 +48,7 @@ void check(const PortDcb& first, const RecordedPort& port, const PortDcb& wanted
     if (const std::string what = fault(first, now, port.now, wanted); !what.empty()) RC_FAIL(what);
 }
 
-TEST(DcbOrder, NeverLeavesAPriorityWithPfcWithoutItsBufferNorADscpInItWithoutPfc) {
+TEST(DcbOrder, NeverLeavesPfcWithoutItsBufferNorALosslessDscpWithoutPfc) {
   EXPECT_TRUE(rc::check([] {
     const PortDcb first = random_port();
     const PortDcb wanted = random_port();
@@ -58,7 +58,7 @@ TEST(DcbOrder, NeverLeavesAPriorityWithPfcWithoutItsBufferNorADscpInItWithoutPfc
     RC_ASSERT(why.empty());
     RC_ASSERT(port.now.pfc->pfc_en == wanted.pfc->pfc_en);
     check(first, port, wanted);
-    // The way back, from there.
+    // Back to the first state.
     const PortDcb there = port.now;
     port.states.clear();
     RC_ASSERT(run(port, changes_between(there, first)).empty());
@@ -66,7 +66,7 @@ TEST(DcbOrder, NeverLeavesAPriorityWithPfcWithoutItsBufferNorADscpInItWithoutPfc
   }));
 }
 
-TEST(DcbOrder, HoldsWhateverIsRefused) {
+TEST(DcbOrder, HoldsWhicheverRequestIsRefused) {
   EXPECT_TRUE(rc::check([] {
     const PortDcb first = random_port();
     const PortDcb wanted = random_port();
@@ -88,7 +88,7 @@ TEST(DcbOrder, HoldsWhateverIsRefused) {
   }));
 }
 
-// A set of buffers, by the priorities that have one of their own.
+// A set of buffers, by the priorities that have their own.
 dcbnl_buffer buffers(const std::map<std::size_t, std::pair<std::uint8_t, std::uint32_t>>& own) {
   dcbnl_buffer out{};
   for (const auto& [priority, one] : own) {
@@ -98,7 +98,7 @@ dcbnl_buffer buffers(const std::map<std::size_t, std::pair<std::uint8_t, std::ui
   return out;
 }
 
-TEST(DcbOrder, WhatComesGetsAnotherBufferThanWhatStillNeedsIts) {
+TEST(DcbOrder, ANewPriorityGetsADifferentBufferThanOneStillInUse) {
   const auto halves = dcb::halves_of(buffers({{3, {1, 1000}}}), buffers({{4, {1, 2000}}}), 1U << 3);
   ASSERT_TRUE(halves);
   EXPECT_EQ(halves->between.prio2buffer[3], 1);
@@ -112,7 +112,7 @@ TEST(DcbOrder, WhatComesGetsAnotherBufferThanWhatStillNeedsIts) {
   EXPECT_EQ(halves->after.buffer_size[other], 2000U);
 }
 
-TEST(DcbOrder, APortWithoutABufferForBothRefusesAndLosesNothing) {
+TEST(DcbOrder, RefusesWithoutLossWhenNoBufferIsLeftForBoth) {
   std::map<std::size_t, std::pair<std::uint8_t, std::uint32_t>> had;
   for (std::uint8_t priority = 1; priority < 8; ++priority) had[priority] = {priority, 1000};
   auto wanted = had;

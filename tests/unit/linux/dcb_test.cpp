@@ -1,4 +1,4 @@
-// dcbnl's recorded messages decoded, cut and mutated; and our requests as bytes.
+// Decoding of recorded, truncated and mutated dcbnl messages, and the bytes of our requests.
 #include "tests/unit/linux/recorded/dcb.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(Dcbnl, APortIsDecoded) {
   EXPECT_EQ(port->apps[1].priority, 3);
 }
 
-TEST(Dcbnl, ClassesAndThePeersAreDecoded) {
+TEST(Dcbnl, ClassesAndThoseOfThePeerAreDecoded) {
   const auto port = dcb::decode_port(bytes_of(kClasses));
   ASSERT_TRUE(port) << port.error().text();
   ASSERT_TRUE(port->ets && port->maxrate && port->peer_ets && port->peer_pfc);
@@ -66,7 +66,7 @@ TEST(Dcbnl, ARefusalIsFoundInTheReply) {
   EXPECT_FALSE(dcb::decode_refusal(bytes_of("00140000"))) << "without a word on whether it was done";
 }
 
-TEST(Dcbnl, APartThatTheDriverLacksIsEmpty) {
+TEST(Dcbnl, PartsThatTheDriverLacksAreEmpty) {
   const auto port =
       dcb::decode_port(bytes_of("0015000009000100"
                                 "6e69633000000000"
@@ -75,7 +75,7 @@ TEST(Dcbnl, APartThatTheDriverLacksIsEmpty) {
   EXPECT_FALSE(port->pfc || port->ets || port->buffer || port->mode);
 }
 
-TEST(Dcbnl, WhatCannotBeIsAnError) {
+TEST(Dcbnl, ImpossibleValuesAreAnError) {
   const auto with = [](std::size_t at, std::string_view hex) {
     std::string changed = kPort;
     changed.replace(2 * at, hex.size(), hex);
@@ -91,7 +91,7 @@ TEST(Dcbnl, WhatCannotBeIsAnError) {
   EXPECT_FALSE(with(95, "01")) << "2^56 kbit/s and more";
 }
 
-TEST(Dcbnl, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(Dcbnl, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   for (const std::string& hex : {kPort, kClasses, kTrust, kDone, kRefused, kModeRefused})
     fuzz(hex, [](const Buffer& bytes) {
       (void)dcb::decode_port(bytes);
@@ -99,7 +99,7 @@ TEST(Dcbnl, CutAndMutatedBytesAreAnAnswerOrAnError) {
     });
 }
 
-TEST(Dcbnl, RequestsAreAsTheKernelReadsThem) {
+TEST(Dcbnl, RequestsMatchTheKernelsFormat) {
   EXPECT_EQ(hex_of(dcb::get_request("nic0").finish(7)),
             "20000000"
             "4e000500"

@@ -1,6 +1,6 @@
-// Decoders against the kernel's own bytes, cut and mutated: an answer or an Error, never undefined behaviour
-// (run under ASan and UBSan). The bytes are dumped from a namespace of this machine; the mutations are
-// seeded.
+// Decoders against truncated and mutated bytes of the kernel: they return an answer or an Error and have no
+// undefined behaviour (run under ASan and UBSan). The bytes are dumped from a namespace of this machine; the
+// mutations are seeded.
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -41,7 +41,7 @@ void decode_all(Bytes bytes) {
 
 class Decoders : public Lab {
  protected:
-  // Every payload that the kernel sends for a namespace with something of each kind.
+  // Every payload that the kernel sends for a namespace that has at least one object of each kind.
   std::vector<Buffer> recorded() {
     for (const char* line :
          {"link set rail0 up", "address add 10.64.0.1/31 dev rail0",
@@ -81,19 +81,19 @@ class Decoders : public Lab {
   }
 };
 
-TEST_F(Decoders, CutBytesAreAnAnswerOrAnError) {
+TEST_F(Decoders, CutBytesGiveAnAnswerOrAnError) {
   const auto all = recorded();
   ASSERT_GT(all.size(), 10U);
   for (const Buffer& one : all)
     for (std::size_t size = 0; size <= one.size(); ++size) {
-      const Buffer cut(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(size));  // its own allocation
+      const Buffer cut(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(size));  // separately allocated
       decode_all(cut);
     }
 }
 
-TEST_F(Decoders, MutatedBytesAreAnAnswerOrAnError) {
+TEST_F(Decoders, MutatedBytesGiveAnAnswerOrAnError) {
   const auto all = recorded();
-  std::mt19937 random(20261121);  // any seed: the same run each time
+  std::mt19937 random(20261121);  // arbitrary, but fixed: each run is the same
   constexpr int kRounds = 40;
   for (int round = 0; round < kRounds; ++round)
     for (Buffer one : all) {
@@ -104,8 +104,8 @@ TEST_F(Decoders, MutatedBytesAreAnAnswerOrAnError) {
     }
 }
 
-// Found by fuzzing: the smallest number has no opposite.
-TEST(Decode, AnAcknowledgementThatCarriesNoErrnoIsAnError) {
+// Found by fuzzing: the smallest integer cannot be negated.
+TEST(Decode, AnAcknowledgementWithAnInvalidErrnoIsAnError) {
   for (const std::int32_t code : {1, -4096, std::numeric_limits<std::int32_t>::min()})
     EXPECT_FALSE(netlink::decode_answer({NLMSG_ERROR, 0, 1, std::as_bytes(std::span(&code, 1))})) << code;
   for (const std::int32_t code : {0, -1, -4095}) {
@@ -115,7 +115,7 @@ TEST(Decode, AnAcknowledgementThatCarriesNoErrnoIsAnError) {
   }
 }
 
-TEST(Decode, ALyingAttributeLengthIsAnError) {
+TEST(Decode, AWrongAttributeLengthIsAnError) {
   ifinfomsg header{};
   header.ifi_index = 1;
   Buffer bytes(sizeof(header) + 8);

@@ -1,9 +1,10 @@
-// From what devlink tells to entries, and virtual functions on a recorded machine.
+// Conversion of devlink messages to entries, and virtual functions on a recorded machine.
 #include <gtest/gtest.h>
 #include <linux/devlink.h>
 
 #include "drivers/linux/devlink/map.hpp"
 #include "drivers/linux/devlink/part.hpp"
+#include "drivers/linux/devlink/stored_settings.hpp"
 #include "drivers/linux/devlink/virtual_functions.hpp"
 #include "tests/unit/linux/host_tree.hpp"
 
@@ -32,7 +33,7 @@ devlink::Port port_of(const devlink::Handle& device, std::uint32_t index, std::u
   return out;
 }
 
-// Port 0 is rail0; ports 1 and 2 stand for virtual functions 0 and 1, the second in another namespace.
+// Port 0 is rail0; ports 1 and 2 represent virtual functions 0 and 1, the second in another namespace.
 Devices machine() {
   Devices out;
   out.ports = {
@@ -50,7 +51,7 @@ std::map<std::string, std::string> entries(RowId row, const Devices& devices) {
   return out;
 }
 
-TEST(DevlinkMap, APortsDeviceIsFoundByItsNetdevAndAFunctionsPortHasNone) {
+TEST(DevlinkMap, FindsTheDeviceOfAPortByNetdevAndNoneForAFunctionsPort) {
   const Devices all = machine();
   ASSERT_NE(devlink_map::port_of(all, link_of(7)), nullptr);
   EXPECT_EQ(devlink_map::port_of(all, link_of(7))->device, kNic);
@@ -62,7 +63,7 @@ TEST(DevlinkMap, APortsDeviceIsFoundByItsNetdevAndAFunctionsPortHasNone) {
   EXPECT_EQ(devlink_map::why_no_device(all, link_of(0)), "no devlink device here has this port");
 }
 
-TEST(DevlinkMap, OfAParametersValuesTheOneThatHoldsSoonestIsTold) {
+TEST(DevlinkMap, ReportsTheParameterValueThatTakesEffectSoonest) {
   Devices all = machine();
   all.parameters = {{kNic, "max_macs", devlink::kU32, {{DEVLINK_PARAM_CMODE_PERMANENT, "32"}}},
                     {kNic,
@@ -86,7 +87,7 @@ TEST(DevlinkMap, OfAParametersValuesTheOneThatHoldsSoonestIsTold) {
             "next boot on");
 }
 
-TEST(DevlinkMap, HealthIsThatOfTheDeviceAndOfThePort) {
+TEST(DevlinkMap, HealthCoversTheDeviceAndThePort) {
   Devices all = machine();
   all.reporters = {{kNic, {}, "fw_fatal", true}, {kNic, 0, "tx", true}, {kOther, {}, "fw", false}};
   EXPECT_EQ(entries(devlink_map::kHealth, all).at("interface[rail0]/health"), "healthy");
@@ -99,7 +100,7 @@ TEST(DevlinkMap, HealthIsThatOfTheDeviceAndOfThePort) {
             "pci/0000:3b:00.0 has no health reporters");
 }
 
-TEST(DevlinkMap, ASettingOfTheFirmwareIsThePermanentValueOfItsParameter) {
+TEST(DevlinkMap, AFirmwareSettingIsThePermanentValueOfItsParameter) {
   Devices all = machine();
   all.parameters = {
       {kNic, "enable_sriov", devlink::kFlag, {{DEVLINK_PARAM_CMODE_PERMANENT, "true"}}},
@@ -111,12 +112,10 @@ TEST(DevlinkMap, ASettingOfTheFirmwareIsThePermanentValueOfItsParameter) {
                                                 {"interface[rail0]/setting[SRIOV_EN]", "true"}}));
   EXPECT_EQ(devlink_map::why_no_setting(all, kNic, "SRIOV_EN"), "");
   EXPECT_EQ(devlink_map::why_no_setting(all, kNic, "NUM_OF_VFS"),
-            "pci/0000:3b:00.0 has no parameter total_vfs for NUM_OF_VFS (mlx5 has it from Linux 6.18 on): "
-            "mlxconfig "
-            "has it")
+            "pci/0000:3b:00.0 has no parameter total_vfs for NUM_OF_VFS (mlx5 has it from Linux 6.18 on)")
       << "not the one that is stored";
-  EXPECT_NE(devlink_map::why_no_setting(all, kNic, "ATS_ENABLED").find("the firmware is not asked here"),
-            std::string::npos);
+  EXPECT_EQ(devlink_map::why_no_setting(all, kNic, "ATS_ENABLED"),
+            "the kernel has no parameter for ATS_ENABLED");
   const Change change{Path(devlink_map::kSetting, {"rail0", "CQE_COMPRESSION"}), Value::text("BALANCED"),
                       Value::text("AGGRESSIVE"), 0};
   EXPECT_EQ(
@@ -125,7 +124,7 @@ TEST(DevlinkMap, ASettingOfTheFirmwareIsThePermanentValueOfItsParameter) {
       "CQE_COMPRESSION, in force from the next reset or boot on");
 }
 
-TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
+TEST(DevlinkMap, AFunctionsRateIsInBitsAndAbsentWithoutALimit) {
   Devices all = machine();
   all.rates = {{kNic, 1, "", "", 0, 125'000'000}, {kNic, 2, "", "", 0, 0}, {kNic, {}, "group", "", 0, 1}};
   EXPECT_EQ(
@@ -137,7 +136,7 @@ TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
       << "more than 64 bits of bit/s: the most that they hold";
 }
 
-TEST(DevlinkMap, ARowThatCannotBeReadIsOneReasonAndTheOthersAreReadAllTheSame) {
+TEST(DevlinkMap, AnUnreadableRowHasOneReasonAndTheOthersAreRead) {
   std::vector<RowId> asked;
   std::vector<Incapable> lacks;
   const auto unread = devlink_map::unreadable(
@@ -166,7 +165,7 @@ class RecordedFunctions : public ::testing::Test {
     LinuxTarget target;
     target.root = host_.root();
     part_ = make_devlink_part(target);
-    Link link = link_of(1'000'000);  // none of this machine's
+    Link link = link_of(1'000'000);  // an index that this machine does not use
     link.parent_bus = "pci";
     link.parent_device = "0000:3b:00.0";
     links_ = {link};
@@ -184,7 +183,7 @@ class RecordedFunctions : public ::testing::Test {
   std::vector<Link> links_;
 };
 
-TEST_F(RecordedFunctions, AreCountedSetAndBounded) {
+TEST_F(RecordedFunctions, CountsSetsAndBoundsThem) {
   TreeBuilder tree;
   std::vector<Unread> unread;
   part_->read(Scope{{devlink_map::kVirtualFunctions}}, links_, tree, unread, Call{});
@@ -197,7 +196,7 @@ TEST_F(RecordedFunctions, AreCountedSetAndBounded) {
   EXPECT_EQ(file(), "4");
 }
 
-TEST_F(RecordedFunctions, ACountThatIsNoneIsUnreadAndAPortWithoutThemIsIncapable) {
+TEST_F(RecordedFunctions, AnInvalidCountIsUnreadAndAPortWithoutFunctionsIsIncapable) {
   host_.file(std::string(kFolder) + "/sriov_numvfs", "many\n");
   TreeBuilder tree;
   std::vector<Unread> unread;
@@ -213,12 +212,122 @@ TEST_F(RecordedFunctions, ACountThatIsNoneIsUnreadAndAPortWithoutThemIsIncapable
   EXPECT_EQ(set(Value::integer(4)).substr(0, 11), "unsupported");
 }
 
-TEST_F(RecordedFunctions, AChangeFromOneCountToAnotherIsByNone) {
+TEST_F(RecordedFunctions, ChangesACountByWayOfZero) {
   const Change change{Path(devlink_map::kVirtualFunctions, {"rail0"}), Value::integer(2), Value::integer(4),
                       0};
   EXPECT_EQ(part_->native(change),
             "echo 0 > /sys/class/net/rail0/device/sriov_numvfs; echo 4 > "
             "/sys/class/net/rail0/device/sriov_numvfs");
+}
+
+// Output in the format of mstconfig 4.21 and 4.35 (mlxcfg_ui.cpp: a mark for values that wait for a reset,
+// "RO", the name, the stored value); the values are made up.
+constexpr const char* kPrinted = R"(
+Device #1:
+----------
+
+Device type:        ConnectX7           
+Name:               MCX75310AAS-NEA_Ax  
+Description:        NVIDIA ConnectX-7 HHHL Adapter card; 400GbE
+Device:             0000:3b:00.0        
+
+Configurations:                                     Next Boot       
+        MEMIC_BAR_SIZE                              0               
+        ADVANCED_PCI_SETTINGS                       True(1)         
+*       ATS_ENABLED                                 False(0)        
+ RO     PCI_WR_ORDERING                             per_mkey(0)     
+*RO     NUM_OF_VFS                                  16              
+        HOST_CHAINING_DESCRIPTORS                   Array[0..7]     
+        LINK_TYPE_P2                                N/A             
+The '*' shows parameters with next value different from default/current value.
+)";
+
+TEST(StoredSettings, ConvertsTheToolsTableToValuesOfSpecs) {
+  const auto found = devlink::parse_stored_settings(kPrinted);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(*found, (devlink::StoredSettings{{"ADVANCED_PCI_SETTINGS", "true"},
+                                             {"ATS_ENABLED", "false"},
+                                             {"HOST_CHAINING_DESCRIPTORS", "Array[0..7]"},
+                                             {"MEMIC_BAR_SIZE", "0"},
+                                             {"NUM_OF_VFS", "16"},
+                                             {"PCI_WR_ORDERING", "per_mkey"}}));
+  EXPECT_FALSE(devlink::parse_stored_settings("-E- Failed to open the device\n"));
+}
+
+// A stand-in for mstconfig, as there is no NVIDIA NIC here: it prints the output that a test sets.
+class FakeMstconfig : public RecordedFunctions {
+ protected:
+  void SetUp() override {
+    RecordedFunctions::SetUp();
+    host_.file(std::string(kFolder) + "/vendor", "0x15b3\n");
+  }
+  void install(const std::string& script) {
+    host_.file("usr/bin/mstconfig", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(host_.root() / "usr/bin/mstconfig", std::filesystem::perms::owner_all);
+  }
+  std::string prints(const std::string& text) {
+    host_.file("printed", text);
+    return "echo \"$@\" > " + (host_.root() / "asked").string() + "; cat " +
+           (host_.root() / "printed").string();
+  }
+  Path setting(const std::string& name) { return Path(devlink_map::kSetting, {"rail0", name}); }
+  // The value of a setting, or why it cannot be read.
+  std::string read(const std::string& name) {
+    TreeBuilder tree;
+    std::vector<Unread> unread;
+    part_->read(Scope{{devlink_map::kSetting}, {setting(name)}}, links_, tree, unread, Call{});
+    for (const Unread& one : unread) return "unread: " + one.why.text();
+    const Value value = tree.build().value(setting(name));
+    return value ? value.to_string() : "nothing";
+  }
+  std::optional<Incapable> lack(const std::string& name) {
+    for (const Incapable& one : part_->incapable(Scope{{}, {setting(name)}}, links_, Call{}))
+      if (one.row == devlink_map::kSetting && one.keys == std::vector<std::string>{"rail0", name}) return one;
+    return std::nullopt;
+  }
+};
+
+TEST_F(FakeMstconfig, SettingsWithoutDevlinkAreReadAndRequireManualAction) {
+  install(prints(kPrinted));
+  EXPECT_EQ(read("ATS_ENABLED"), "false");
+  EXPECT_EQ(host_.text("asked"), "-d 0000:3b:00.0 query\n") << "nothing of the spec is among its words";
+  EXPECT_EQ(read("PCI_WR_ORDERING"), "per_mkey");
+  const auto by_hand = lack("ATS_ENABLED");
+  ASSERT_TRUE(by_hand);
+  EXPECT_TRUE(by_hand->by_hand);
+  EXPECT_NE(by_hand->reason.find("set manually"), std::string::npos);
+
+  EXPECT_EQ(read("ROCE_ADAPTIVE_ROUTING_EN"), "nothing");
+  const auto absent = lack("ROCE_ADAPTIVE_ROUTING_EN");
+  ASSERT_TRUE(absent);
+  EXPECT_FALSE(absent->by_hand);
+  EXPECT_NE(absent->reason.find("its firmware has no such setting"), std::string::npos);
+}
+
+TEST_F(FakeMstconfig, IsNotRunWhenNoSettingIsNamed) {
+  install(prints(kPrinted));
+  TreeBuilder tree;
+  std::vector<Unread> unread;
+  part_->read(Scope{{devlink_map::kSetting}}, links_, tree, unread, Call{});
+  EXPECT_FALSE(std::filesystem::exists(host_.root() / "asked"));
+}
+
+TEST_F(FakeMstconfig, AFailureLeavesTheSettingUnread) {
+  install("echo '-E- Failed to open the device'; exit 3");
+  EXPECT_EQ(read("ATS_ENABLED"), "unread: mstconfig -d 0000:3b:00.0 query: -E- Failed to open the device");
+  install(prints(kPrinted) + "; echo '-E- Failed to query some of the TLVs' >&2; exit 3");
+  EXPECT_EQ(read("ATS_ENABLED"), "false") << "it fails for the sake of a single setting";
+}
+
+TEST_F(FakeMstconfig, ReportsAMissingToolAndAMissingNvidiaNic) {
+  EXPECT_EQ(read("ATS_ENABLED"), "nothing");
+  EXPECT_NE(lack("ATS_ENABLED")->reason.find("mstconfig, which would read it, is not installed"),
+            std::string::npos);
+  EXPECT_FALSE(lack("ATS_ENABLED")->by_hand);
+  install(prints(kPrinted));
+  host_.file(std::string(kFolder) + "/vendor", "0x14e4\n");
+  EXPECT_EQ(read("ATS_ENABLED"), "nothing");
+  EXPECT_NE(lack("ATS_ENABLED")->reason.find("no NIC of NVIDIA's"), std::string::npos);
 }
 
 }  // namespace

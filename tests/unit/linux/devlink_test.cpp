@@ -1,5 +1,5 @@
-// devlink's recorded messages decoded, cut and mutated; and our
-// requests as bytes.
+// Decoding of recorded, truncated and mutated devlink messages, and the
+// bytes of our requests.
 #include "tests/unit/linux/recorded/devlink.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(DevlinkMessages, APortIsDecoded) {
   EXPECT_FALSE(port.virtual_function);
 }
 
-TEST(DevlinkMessages, APortOfAVirtualFunctionHasItsNumberUnlessItIsAnothersHosts) {
+TEST(DevlinkMessages, APortOfAVirtualFunctionHasItsNumberUnlessOfAnotherHost) {
   EXPECT_EQ(decoded(&devlink::decode_port, kFunctionPort).virtual_function, 1);
   const std::string external = with(kFunctionPort, "0500950000000000", "0500950001000000");
   EXPECT_FALSE(decoded(&devlink::decode_port, external).virtual_function);
@@ -52,7 +52,7 @@ TEST(DevlinkMessages, InfoHasEachVersion) {
   EXPECT_EQ(info.versions[1].value, "10.20.30");
 }
 
-TEST(DevlinkMessages, AParametersValuesAreTextByMode) {
+TEST(DevlinkMessages, ParameterValuesAreTextByMode) {
   const auto number = decoded(&devlink::decode_parameter, kMaxMacs);
   EXPECT_EQ(number.name, "max_macs");
   EXPECT_EQ(number.type, devlink::kU32);
@@ -60,7 +60,7 @@ TEST(DevlinkMessages, AParametersValuesAreTextByMode) {
   EXPECT_EQ(number.values, (Values{{DEVLINK_PARAM_CMODE_DRIVERINIT, "32"}}));
   EXPECT_EQ(decoded(&devlink::decode_parameter, kTest1).values,
             (Values{{DEVLINK_PARAM_CMODE_DRIVERINIT, "true"}}));
-  // As the same message has a value of each other type.
+  // The same message with a value of each other type.
   const auto of = [](const std::string& type, const std::string& value) {
     const std::string typed = with(kMaxMacs, "0500530003000000", "05005300" + type + "000000");
     return decoded(&devlink::decode_parameter, with(typed, "0800560020000000", value)).values;
@@ -105,7 +105,7 @@ TEST(DevlinkMessages, SharedBuffersAreDecoded) {
   EXPECT_EQ(binding.threshold, 9U);
 }
 
-TEST(DevlinkMessages, WhatCannotBeIsAnError) {
+TEST(DevlinkMessages, ImpossibleValuesAreAnError) {
   const auto refuses = [](const auto& decode, const std::string& hex) { return !decode(bytes_of(hex)); };
   EXPECT_TRUE(refuses(&devlink::decode_port, with(kPort, kDevice, ""))) << "no device";
   EXPECT_TRUE(refuses(&devlink::decode_port, with(kPort, "0800030000000000", ""))) << "no number";
@@ -124,7 +124,7 @@ TEST(DevlinkMessages, WhatCannotBeIsAnError) {
   EXPECT_TRUE(refuses(&devlink::decode_binding, with(kBinding, "0600160003000000", ""))) << "no class";
 }
 
-TEST(DevlinkMessages, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(DevlinkMessages, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   const auto each = [](auto decode, std::initializer_list<std::string> messages) {
     for (const std::string& hex : messages) fuzz(hex, [&](const Buffer& bytes) { (void)decode(bytes); });
   };
@@ -140,7 +140,7 @@ TEST(DevlinkMessages, CutAndMutatedBytesAreAnAnswerOrAnError) {
   each(&devlink::decode_eswitch, {kEswitch});
 }
 
-TEST(DevlinkMessages, RequestsAreAsTheKernelReadsThem) {
+TEST(DevlinkMessages, RequestsMatchTheKernelsFormat) {
   const devlink::Handle device{"netdevsim", "netdevsim1"};
   // Length, type 21, flags, number 7, no sender; the generic header.
   const auto header = [](const std::string& size, const std::string& flags, const std::string& command) {
@@ -161,7 +161,7 @@ TEST(DevlinkMessages, RequestsAreAsTheKernelReadsThem) {
             header("44", "0500", "36") + kDevice + "0800030001000000" + "0700730074780000");
 }
 
-TEST(DevlinkMessages, AParameterIsSetInItsTypeOrRefused) {
+TEST(DevlinkMessages, SetsAParameterInItsTypeOrRefuses) {
   devlink::Parameter parameter{{"netdevsim", "netdevsim1"}, "max", devlink::kU32, {}};
   const auto tail = [&](std::uint8_t type, std::string_view text) {
     parameter.type = type;

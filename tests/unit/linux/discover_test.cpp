@@ -11,7 +11,7 @@ namespace {
 
 using Discover = Lab;
 
-TEST_F(Discover, AServersGpusNicsAndSettingsAreTold) {
+TEST_F(Discover, ReportsGpusNicsAndSettingsOfAServer) {
   const RecordedHost host(8);
   host.rdma(0, "rail0");
   nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB);
@@ -59,7 +59,7 @@ TEST(DiscoveredIommu, IsCountedByType) {
   EXPECT_EQ(iommu_text(HostFiles(host.root())), "DMA-FQ (1 groups), identity (2 groups)");
 }
 
-TEST_F(Discover, ANamespacesPortsAreTold) {
+TEST_F(Discover, ReportsThePortsOfANamespace) {
   ASSERT_EQ(ip("link set rail0 address 02:00:00:00:00:07 up"), 0);
   ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
   DiscoverTarget target;
@@ -79,7 +79,7 @@ TEST_F(Discover, ANamespacesPortsAreTold) {
   EXPECT_TRUE(host->notes.empty());
 }
 
-TEST_F(Discover, ALdpdThatCantBeAskedIsANote) {
+TEST_F(Discover, AnUnreachableLldpdIsANote) {
   DiscoverTarget target;
   target.netns_path = path();
   target.lldpd_socket = "/tmp/lslinux-none";

@@ -1,4 +1,4 @@
-// Which addresses of a pool are asked about, and as which packets.
+// Which addresses of a pool are looked up, and for which packets.
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
 #include <linux/lwtunnel.h>
@@ -28,7 +28,7 @@ std::vector<std::string> atoms(const char* pool, const std::vector<const char*>&
 
 using Texts = std::vector<std::string>;
 
-TEST(Atoms, EachPrefixHasAnAddressThatNoLongerOneCovers) {
+TEST(Atoms, EachPrefixHasAnAddressThatNoLongerPrefixCovers) {
   EXPECT_EQ(atoms("10.64.0.0/16", {}), (Texts{"10.64.0.0"}));
   EXPECT_EQ(atoms("10.64.0.0/16", {"10.64.0.0/25", "10.64.0.64/26"}),
             (Texts{"10.64.0.0", "10.64.0.128", "10.64.0.64"}));
@@ -40,7 +40,7 @@ TEST(Atoms, EachPrefixHasAnAddressThatNoLongerOneCovers) {
             (Texts{"255.255.255.0", "255.255.255.254", "255.255.255.255"}));
 }
 
-// The longest prefix that covers an address, by trying all: a second way to the rule of atoms.
+// The longest prefix that covers an address, by exhaustive search, as an independent check of atoms_of().
 IpPrefix longest(const IpAddress& address, const std::vector<IpPrefix>& all) {
   IpPrefix best = prefix("0.0.0.0/0");
   for (const IpPrefix& one : all)
@@ -48,7 +48,7 @@ IpPrefix longest(const IpAddress& address, const std::vector<IpPrefix>& all) {
   return best;
 }
 
-TEST(Atoms, EveryAddressIsCoveredAsOneOfTheAnswersIs) {
+TEST(Atoms, EveryLongestPrefixIsRepresentedByOneAnswer) {
   std::uint32_t state = 12345;
   const auto random = [&](std::uint32_t below) { return (state = state * 1664525 + 1013904223) / 7 % below; };
   for (int round = 0; round < 200; ++round) {
@@ -67,7 +67,7 @@ TEST(Atoms, EveryAddressIsCoveredAsOneOfTheAnswersIs) {
   }
 }
 
-// What is asked, of tables made by hand: port 1 leads to 10.64.0.1, port 2 to all of 10.64.1.0/24.
+// The lookups for hand-written tables: port 1 leads to 10.64.0.1, port 2 to all of 10.64.1.0/24.
 class Questions : public ::testing::Test {
  protected:
   Questions() {
@@ -103,7 +103,7 @@ class Questions : public ::testing::Test {
   NetworkState network_;
 };
 
-TEST_F(Questions, EachAtomIsAskedOnceWhereNoRuleTellsPacketsApart) {
+TEST_F(Questions, LooksUpEachAtomOnceWithoutRulesThatDistinguishPackets) {
   EXPECT_EQ(asked().size(), 5U) << "the rest of the pool, 10.64.0.0/31, 10.64.1.0/24 and two own addresses";
   add_rule();
   EXPECT_EQ(asked().size(), 5U) << "it tells none apart, and none is asked twice";
@@ -113,7 +113,7 @@ TEST_F(Questions, EachAtomIsAskedOnceWhereNoRuleTellsPacketsApart) {
   EXPECT_EQ(asked().size(), 20U) << "which the kernel looks up for nobody";
 }
 
-TEST_F(Questions, NoSourceIsTheDevicesOwn) {
+TEST_F(Questions, NeverUsesAnAddressOfTheDeviceAsSource) {
   add_rule().from = prefix("10.64.3.0/30");
   const auto all = asked();
   EXPECT_TRUE(std::ranges::any_of(all, &diversion::Asked::made_up));
@@ -122,9 +122,9 @@ TEST_F(Questions, NoSourceIsTheDevicesOwn) {
   EXPECT_TRUE(std::ranges::none_of(asked(), &diversion::Asked::made_up)) << "port 2's is of these";
 }
 
-// MPLS and segment routing are not to be had in each kernel. The answer of one that leads a network of the
-// pool the same way, and wraps its packets.
-TEST_F(Questions, ARouteThatWrapsPacketsIsNamed) {
+// Not every kernel has MPLS and segment routing. The lookup therefore answers with a route that leads a
+// network of the pool the same way and encapsulates its packets.
+TEST_F(Questions, ReportsARouteThatEncapsulatesPackets) {
   Rule& main = add_rule();
   main.priority = 32766;
   main.table = RT_TABLE_MAIN;
@@ -145,9 +145,9 @@ TEST_F(Questions, ARouteThatWrapsPacketsIsNamed) {
   EXPECT_EQ(named(LWTUNNEL_ENCAP_SEG6), Texts{"10.64.1.0/26 encap seg6 dev swp2 proto static"});
 }
 
-// Real VRFs and bonds are not to be had in each kernel. Which of them specs want is among what they want to
-// be read (tests/cases/compile/allowed-state).
-TEST_F(Questions, APortUnderAnotherDeviceIsNamedWithIt) {
+// Not every kernel has VRFs and bonds, so they are set in the tables. The desired ones are named in the scope
+// of the observation (tests/cases/compile/allowed-state).
+TEST_F(Questions, ReportsAPortThatIsEnslavedToAnotherDevice) {
   const auto captured = [&](const char* kind) {
     Link& master = network_.links.emplace_back();
     master.index = 9;

@@ -1,5 +1,5 @@
-// Foreign routes, rules, addresses and neighbours on a real kernel: what is named is what a ping proves, and
-// what others legitimately have on such machines is not named.
+// Foreign routes, rules, addresses and neighbours on a real kernel: the driver reports those that divert
+// traffic, as pings prove, and does not report what other software legitimately configures on such machines.
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -16,14 +16,14 @@
 namespace lockstep {
 namespace {
 
-TEST_F(Diverted, NothingIsNamedWhereTrafficGoesAsWanted) {
+TEST_F(Diverted, ReportsNothingWhenTrafficTakesTheDesiredPath) {
   EXPECT_TRUE(arrives_again("10.64.1.1"));
   EXPECT_EQ(transit(), Texts{});
   EXPECT_EQ(culprits("diverted[10.255.0.0/24]/transit"), Texts{});
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
 }
 
-TEST_F(Diverted, WhatLeadsTransitElsewhereIsNamed) {
+TEST_F(Diverted, ReportsRoutesAndRulesThatDivertTransit) {
   are_named({
       {"route add blackhole 10.64.1.64/26 proto static", "route del blackhole 10.64.1.64/26", "10.64.1.70",
        "blackhole 10.64.1.64/26 proto static"},
@@ -47,7 +47,7 @@ TEST_F(Diverted, WhatLeadsTransitElsewhereIsNamed) {
   });
 }
 
-TEST_F(Diverted, RulesThatAreMissingInvertedOrOfOneTosAreNamed) {
+TEST_F(Diverted, ReportsMissingInvertedAndTosSpecificRules) {
   are_named({
       {"rule del priority 32766", "rule add priority 32766 lookup main", "10.64.1.1",
        "rule 32766: from all lookup main is missing"},
@@ -62,9 +62,9 @@ TEST_F(Diverted, RulesThatAreMissingInvertedOrOfOneTosAreNamed) {
   });
 }
 
-// A protocol number makes no route lawful: a daemon's discard route has the routes it sums up inside, and the
-// kernel's has an address.
-TEST_F(Diverted, RoutesThatOnlySayThatTheKernelOrADaemonMadeThemAreNamed) {
+// A protocol number alone does not make a route legitimate: a daemon's discard route must cover the routes
+// that it summarizes, and a route of the kernel must belong to an address.
+TEST_F(Diverted, ReportsRoutesThatImitateTheKernelOrADaemon) {
   are_named({
       {"route add blackhole 10.64.1.0/26 proto bgp", "route del blackhole 10.64.1.0/26", "10.64.1.1",
        "blackhole 10.64.1.0/26 proto bgp"},
@@ -80,12 +80,12 @@ TEST_F(Diverted, RoutesThatOnlySayThatTheKernelOrADaemonMadeThemAreNamed) {
   EXPECT_EQ(transit(), Texts{}) << "of a summary";
 }
 
-// The kernel makes it with an address, and nobody else: without it the address is nobody's.
-TEST_F(Diverted, ALocalRouteThatIsGoneIsNamed) {
+// Only the kernel makes this route, together with an address: without it the address is not local.
+TEST_F(Diverted, ReportsAMissingLocalRoute) {
   are_named({{"route del local 10.64.0.0 dev rail0 table local",
               "route add local 10.64.0.0 dev rail0 table local proto kernel scope host src 10.64.0.0",
               "10.64.0.0", "local 10.64.0.0/32 dev rail0 proto kernel table local is missing"}});
-  // Of a loopback's address, which is asked for as soon as something of its pool arrives by a port.
+  // The local route of a loopback address, which is looked up as soon as a route of its pool leads to a port.
   make({"route add 10.255.0.2/32 via 192.0.2.1 proto bgp", "route add default via 192.0.2.1 proto static",
         "route del local 10.255.0.1 dev lo table local"});
   EXPECT_EQ(culprits("diverted[10.255.0.0/24]/transit"),
@@ -94,16 +94,16 @@ TEST_F(Diverted, ALocalRouteThatIsGoneIsNamed) {
   EXPECT_EQ(transit(), Texts{}) << "a port that is down has none";
 }
 
-// What a tunnel's port would be told, and this one sends as it is.
-TEST_F(Diverted, ARouteWithMetadataOfATunnelIsNotNamed) {
+// Metadata for a tunnel port: this port ignores it and sends the packets unchanged.
+TEST_F(Diverted, IgnoresARouteWithTunnelMetadata) {
   if (ip("route add 10.64.1.0/26 encap ip id 1 dst 192.0.2.1 via 192.0.2.1 dev up0") != 0)
     LOCKSTEP_NOT_TESTED("this kernel has no IP encapsulation of routes (CONFIG_LWTUNNEL)");
   EXPECT_EQ(transit(), Texts{});
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-// A daemon's protocol number makes a route inside a wanted one lawful only where it leads the same way.
-TEST_F(Diverted, ARouteThatOnlySaysThatADaemonMadeItIsHeldAgainstTheWantedOneAroundIt) {
+// A route inside a desired one with a daemon's protocol number is legitimate only if it leads the same way.
+TEST_F(Diverted, ChecksARouteThatImitatesADaemonAgainstTheDesiredRouteAroundIt) {
   const auto named = [&] {
     return culprits("diverted[10.64.0.0/16]/transit", {*Path::parse("fib[10.64.1.0/25]")});
   };
@@ -123,7 +123,7 @@ TEST_F(Diverted, ARouteThatOnlySaysThatADaemonMadeItIsHeldAgainstTheWantedOneAro
                             "table 77)"}));
 }
 
-// What iproute2 does not write before 6.13 and 6.15. Whether this kernel knows it.
+// Rules that iproute2 cannot write before 6.13 and 6.15. Checks whether this kernel supports them.
 class DivertedByNewRules : public Diverted {
  protected:
   bool blackhole(const std::function<void(netlink::Request&)>& select) {
@@ -145,7 +145,7 @@ class DivertedByNewRules : public Diverted {
   }
 };
 
-TEST_F(DivertedByNewRules, ARuleOfADscpIsNamed) {
+TEST_F(DivertedByNewRules, ReportsARuleByDscp) {
   const bool known = blackhole([](netlink::Request& rule) {
     rule.put_number(25, std::uint8_t{26});  // FRA_DSCP
   });
@@ -155,8 +155,8 @@ TEST_F(DivertedByNewRules, ARuleOfADscpIsNamed) {
   EXPECT_FALSE(arrives("-Q 0x68 10.64.1.1"));
 }
 
-// RoCE's port, 4791, is one of those whose upper byte is 0x12.
-TEST_F(DivertedByNewRules, ARuleOfMaskedPortsIsNamed) {
+// 4791, the port of RoCE, is one of the ports whose upper byte is 0x12.
+TEST_F(DivertedByNewRules, ReportsARuleByMaskedPorts) {
   const bool known = blackhole([](netlink::Request& rule) {
     rule.put_number(FRA_IP_PROTO, std::uint8_t{IPPROTO_UDP});
     rule.put_number(FRA_DPORT_RANGE, fib_rule_port_range{0x1200, 0x1200});
@@ -167,7 +167,7 @@ TEST_F(DivertedByNewRules, ARuleOfMaskedPortsIsNamed) {
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-TEST_F(Diverted, ARuleThatLeadsToATableWithAnotherRouteIsNamedWithIt) {
+TEST_F(Diverted, ReportsARuleWithTheRouteOfTheTableThatItLooksUp) {
   ASSERT_EQ(ip("route add 10.64.1.0/24 via 10.64.0.1 table 77"), 0);
   EXPECT_EQ(transit(), Texts{}) << "nothing leads to the table";
   ASSERT_EQ(ip("rule add priority 60 lookup 77"), 0);
@@ -177,13 +177,13 @@ TEST_F(Diverted, ARuleThatLeadsToATableWithAnotherRouteIsNamedWithIt) {
   EXPECT_FALSE(arrives("10.64.1.1"));
 }
 
-TEST_F(Diverted, ARuleOfOnePortNumberIsNamedThoughOtherTrafficArrives) {
+TEST_F(Diverted, ReportsARuleForOnePortNumberThoughOtherTrafficArrives) {
   ASSERT_EQ(ip("rule add priority 60 ipproto udp dport 4791 blackhole"), 0);
   EXPECT_EQ(transit(), (Texts{"rule 60: from all ipproto udp dport 4791 blackhole"}));
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-TEST_F(Diverted, ANeighbourThatArpNeverCorrectsIsNamed) {
+TEST_F(Diverted, ReportsAPermanentNeighbour) {
   ASSERT_EQ(ip("neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev rail0 nud permanent"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), (Texts{"10.64.0.1 at 02:00:00:00:00:99 on rail0"}));
   EXPECT_EQ(transit(), Texts{});
@@ -195,7 +195,7 @@ TEST_F(Diverted, ANeighbourThatArpNeverCorrectsIsNamed) {
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
 }
 
-TEST_F(Diverted, APortThatAnotherDeviceTakesIsNamed) {
+TEST_F(Diverted, ReportsAPortThatIsEnslavedToAnotherDevice) {
   make({"link add br0 type bridge", "link set rail0 master br0"});
   EXPECT_EQ(transit(), (Texts{"rail0 is under br0 (bridge)"}));
   EXPECT_FALSE(arrives("10.64.1.1"));
@@ -204,7 +204,7 @@ TEST_F(Diverted, APortThatAnotherDeviceTakesIsNamed) {
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-TEST_F(Diverted, APortThatAsksForNoNeighboursIsNamed) {
+TEST_F(Diverted, ReportsAPortWithoutArp) {
   ASSERT_EQ(ip("link set rail0 arp off"), 0);
   const Texts named = culprits("diverted[10.64.0.0/16]/neighbors");
   EXPECT_NE(std::ranges::find(named, "rail0 asks for no neighbours (arp off)"), named.end());
@@ -214,8 +214,8 @@ TEST_F(Diverted, APortThatAsksForNoNeighboursIsNamed) {
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-// The specs speak of ports' MTU alone: what a route says beside it makes packets smaller, or lost.
-TEST_F(Diverted, ARouteWithAnMtuOfItsOwnIsNamed) {
+// Specs set the MTU of ports only: a different MTU of a route makes packets smaller or loses them.
+TEST_F(Diverted, ReportsARouteWithItsOwnMtu) {
   ASSERT_EQ(ip("route replace 10.64.1.0/25 via 192.0.2.1 proto bgp mtu lock 1000"), 0);
   EXPECT_EQ(transit(), (Texts{"10.64.1.0/25 via 192.0.2.1 dev up0 proto bgp mtu lock 1000"}));
   EXPECT_NE(shell("ip netns exec " + name_ + " ping -c 1 -W 1 -M do -s 1400 10.64.1.1"), 0);
@@ -225,8 +225,8 @@ TEST_F(Diverted, ARouteWithAnMtuOfItsOwnIsNamed) {
   EXPECT_EQ(transit(), Texts{});
 }
 
-// What others have on machines like these, and what changes nothing of the pool's traffic.
-TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
+// What other software configures on such machines without any effect on the traffic of the pool.
+TEST_F(Diverted, IgnoresWhatOtherSoftwareLegitimatelyConfigures) {
   make(kExtra);
   make({
       // Cilium: the local rule moved behind its own, and rules by mark.
@@ -234,7 +234,7 @@ TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
       "rule del priority 0 lookup local",
       "rule add priority 9 fwmark 0x200/0xf00 lookup 2004",
       "route add local default dev lo table 2004",
-      // WireGuard (wg-quick): everything without its mark, but for what the main table knows better.
+      // WireGuard (wg-quick): all traffic without its mark, unless the main table has a more specific route.
       "rule add priority 32764 lookup main suppress_prefixlength 0",
       "rule add priority 32765 not fwmark 51820 lookup 51820",
       "route add default dev extra0 table 51820",
@@ -242,10 +242,10 @@ TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
       "route add blackhole 192.168.23.0/26 proto 80",
       "address add 203.0.113.7/32 dev extra0",
       "address add 172.17.0.1/16 dev extra0",
-      // The way to the management network, and a table that nothing leads to.
+      // A route to the management network, and a table that no rule looks up.
       "route add default via 172.17.0.2",
       "route add blackhole 10.64.1.0/26 table 500",
-      // A worse route beside BGP's, and a static one that is no pool's.
+      // A route with a worse metric than that of BGP, and a static route outside the pools.
       "route add 10.64.1.0/25 via 172.17.0.2 metric 500",
       "route add 10.65.0.0/16 via 172.17.0.2 proto static",
       // Rules that no packet of ours can match.
@@ -253,10 +253,10 @@ TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
       "rule add priority 71 from 172.17.0.0/16 blackhole",
       "rule add priority 72 to 10.65.0.0/16 blackhole",
       "rule add priority 73 uidrange 1000-1000 blackhole",
-      // A protocol of which the kernel answers no lookup, and a rule that leads past nothing of ours.
+      // A protocol that the kernel does not support in lookups, and a rule that skips none of our rules.
       "rule add priority 74 ipproto gre blackhole",
       "rule add priority 200 goto 32766",
-      // What overlays learn of their own ports, and a neighbour that ARP found.
+      // Neighbours that overlays set on their own ports, and a neighbour that ARP found.
       "neigh replace 10.64.0.9 lladdr 02:00:00:00:00:01 dev extra0 nud permanent",
   });
   EXPECT_TRUE(arrives_again("10.64.1.1"));
@@ -264,9 +264,9 @@ TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
 }
 
-// A strict reverse path filter refuses sources that no packet has; a table that nothing of ours meets (a
-// management VRF's) ends what it does not know.
-TEST_F(Diverted, QuestionsOfMadeUpSourcesRaiseNoAlarm) {
+// A strict reverse path filter refuses sources that no packet has; a table that our traffic does not use (as
+// that of a management VRF) rejects unknown destinations.
+TEST_F(Diverted, LookupsWithMadeUpSourcesRaiseNoFalseAlarm) {
   for (const char* setting : {"all", "rail0", "up0"})
     ASSERT_EQ(in("sysctl -w net.ipv4.conf." + std::string(setting) + ".rp_filter=1"), 0);
   make({"route add unreachable default metric 8192 table 99",
@@ -283,7 +283,7 @@ TEST_F(Diverted, ASwitchThatHasLearnedNoRoutesYetIsNotDiverted) {
   EXPECT_EQ(transit(), Texts{}) << "that is the setting's matter";
 }
 
-TEST_F(Diverted, OfIpv6TheSameIsNamed) {
+TEST_F(Diverted, ReportsTheSameForIpv6) {
   ASSERT_EQ(in("sysctl -w net.ipv6.conf.all.forwarding=1"), 0);
   const auto seen = [&] { return culprits("diverted[fd64::/32]/transit"); };
   make({"address add fd64:0:0::/127 dev rail0 nodad", "address add 2001:db8::/127 dev up0 nodad",
@@ -301,7 +301,7 @@ TEST_F(Diverted, OfIpv6TheSameIsNamed) {
   EXPECT_EQ(seen(), (Texts{"rule 32766: from all lookup main is missing"}));
 }
 
-TEST_F(Diverted, TheRemedyRemovesWhatTheEffectNamesAndNoOtherRoute) {
+TEST_F(Diverted, TheRemedyRemovesOnlyTheReportedRoutes) {
   ASSERT_EQ(ip("route add 10.64.1.1/32 via 10.64.0.1"), 0);
   const Change effect{*Path::parse("diverted[10.64.0.0/16]/transit"), Value::set(transit()), Value::set({}),
                       0};
@@ -311,7 +311,7 @@ TEST_F(Diverted, TheRemedyRemovesWhatTheEffectNamesAndNoOtherRoute) {
   EXPECT_EQ(transit(), (Texts{"10.64.1.1/32 dev rail0 proto boot", "blackhole 10.64.1.64/26 proto static"}));
 }
 
-TEST_F(Diverted, StaticRoutesInsideAPoolAreRemovedByTheRemedyAndNothingElse) {
+TEST_F(Diverted, TheRemedyRemovesOnlyStaticRoutesInsideAPool) {
   make({"route add blackhole 10.64.1.64/26 proto static", "route add 10.64.1.1/32 via 10.64.0.1",
         "route add 10.65.0.0/16 via 10.64.0.1 proto static", "route add blackhole 10.64.1.0/26 table 500",
         "rule add priority 50 ipproto udp dport 4791 blackhole"});
@@ -333,7 +333,7 @@ TEST_F(Diverted, StaticRoutesInsideAPoolAreRemovedByTheRemedyAndNothingElse) {
   EXPECT_FALSE(attached_.remedy->offer(of_rule)) << "a rule requires manual action";
 }
 
-TEST_F(Diverted, TheRemedyLeavesWhatIsAllowed) {
+TEST_F(Diverted, TheRemedyKeepsAllowedRoutes) {
   make({"route add blackhole 10.64.1.64/26 proto static", "route add 10.64.1.1/32 via 10.64.0.1"});
   const Value allowed = Value::set({"blackhole 10.64.1.64/26 proto static"});
   const Change effect{*Path::parse("diverted[10.64.0.0/16]/transit"), Value::set(transit()), allowed, 0};
@@ -344,13 +344,13 @@ TEST_F(Diverted, TheRemedyLeavesWhatIsAllowed) {
   EXPECT_EQ(Value::set(transit()), allowed);
 }
 
-// A host: what it sends from a rail's address leaves by that rail.
+// A host: traffic from the address of a rail must leave by that rail.
 class DivertedHost : public Diverted {
  protected:
   void SetUp() override {
     Diverted::SetUp();
     if (name_.empty()) return;
-    // Both ends of this host's rails are of the pool; tables 1000 and 1001 are its rails'.
+    // Both ends of the rails of this host have addresses of the pool; the rails use tables 1000 and 1001.
     applies({{"interface[up0]/address[10.64.2.1/31]", Value::present()},
              {"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.1 dev rail0"})},
              {"route[1001:0.0.0.0/0]", Value::set({"via 10.64.2.0 dev up0"})},
@@ -361,24 +361,24 @@ class DivertedHost : public Diverted {
   }
   Texts sent() { return culprits("diverted[10.64.0.0/16]/sent"); }
   Texts seen() override { return sent(); }
-  // The kernel's own answer, by another program.
+  // The answer of the kernel through ip(8).
   std::string leaves_by(const std::string& from) const {
     return said("ip", "route get 10.64.1.1 from " + from);
   }
 };
 
-TEST_F(DivertedHost, WhatARailsAddressSendsLeavesByItsRail) {
+TEST_F(DivertedHost, TrafficFromARailsAddressLeavesByItsRail) {
   EXPECT_EQ(sent(), Texts{});
   EXPECT_NE(leaves_by("10.64.2.1").find("dev up0"), std::string::npos) << leaves_by("10.64.2.1");
 }
 
-TEST_F(DivertedHost, ARuleAheadOfOursIsNamed) {
+TEST_F(DivertedHost, ReportsAForeignRuleAheadOfOurs) {
   ASSERT_EQ(ip("rule add priority 50 from 10.64.2.1 lookup 1000"), 0);
   EXPECT_NE(leaves_by("10.64.2.1").find("dev rail0"), std::string::npos) << leaves_by("10.64.2.1");
   EXPECT_EQ(sent(), (Texts{"rule 50: from 10.64.2.1/32 lookup 1000"}));
 }
 
-TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
+TEST_F(DivertedHost, ReportsAForeignRouteInARailsTable) {
   are_named(
       {{"route add 10.64.1.0/24 via 10.64.0.1 dev rail0 table 1001", "route del 10.64.1.0/24 table 1001", "",
         "10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table 1001"},
@@ -386,7 +386,7 @@ TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
         "blackhole 10.64.1.0/24 proto boot table 1001"}});
 }
 
-TEST_F(DivertedHost, ARouteByTheSameWaysAndOtherWeightsIsNamed) {
+TEST_F(DivertedHost, ReportsARouteWithTheSameHopsAndOtherWeights) {
   const std::string by = "route add 10.64.1.0/24 nexthop via 10.64.0.1 dev rail0 weight ";
   ASSERT_EQ(ip(by + "1 nexthop via 10.64.2.0 dev up0 weight 1"), 0);
   EXPECT_EQ(sent(), Texts{});
@@ -396,13 +396,13 @@ TEST_F(DivertedHost, ARouteByTheSameWaysAndOtherWeightsIsNamed) {
             (Texts{"10.64.1.0/24 via 10.64.0.1 dev rail0 weight 200 via 10.64.2.0 dev up0 proto boot"}));
 }
 
-TEST_F(DivertedHost, WhatIsSentFromNoParticularAddressIsLookedAtToo) {
+TEST_F(DivertedHost, ChecksTrafficFromAnUnspecifiedAddressToo) {
   ASSERT_EQ(ip("route add blackhole 10.64.1.0/26"), 0);
   EXPECT_NE(said("ip", "route get 10.64.1.1").find("Invalid argument"), std::string::npos);
   EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/26 proto boot"}));
 }
 
-TEST_F(DivertedHost, WhatLeadsPastTheRailsRulesIsNamed) {
+TEST_F(DivertedHost, ReportsWhatBypassesTheRailsRules) {
   are_named({
       rule("lookup main", "", "from all lookup main"),
       rule("to 10.64.0.0/16 blackhole", "", "from all to 10.64.0.0/16 blackhole"),
@@ -418,16 +418,16 @@ TEST_F(DivertedHost, WhatLeadsPastTheRailsRulesIsNamed) {
   });
 }
 
-TEST_F(DivertedHost, WhatLeadsTheSameWayIsNotNamed) {
+TEST_F(DivertedHost, IgnoresWhatLeadsTheSameWay) {
   make({"route add default via 10.64.0.1 dev rail0 table 101",
         "rule add priority 500 from 10.64.0.0 lookup 101",
-        // Cilium's local rule; protocols and users whose packets aren't ours.
+        // The local rule of Cilium; rules for protocols and users other than ours.
         "rule add priority 100 lookup local", "rule del priority 0 lookup local",
         "rule add priority 60 ipproto esp blackhole", "rule add priority 61 uidrange 1000-2000 blackhole"});
   EXPECT_EQ(sent(), Texts{});
 }
 
-TEST_F(Diverted, ALargeLeafIsAskedAboutInFewLookups) {
+TEST_F(Diverted, ALargeLeafTakesFewLookups) {
   ASSERT_TRUE(make_large_leaf(name_));
   const std::vector<Path> named = large_leaf_names();
   const auto culprits_now = [&] { return observed(named).have.value(named.front()); };

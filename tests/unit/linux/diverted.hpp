@@ -1,4 +1,4 @@
-// A leaf switch on a real kernel between a host and a spine, and what is read of foreign state there.
+// A leaf switch on a real kernel between a host and a spine, and the foreign state that is observed there.
 #pragma once
 
 #include <algorithm>
@@ -37,18 +37,18 @@ class Diverted : public Lab {
   }
 
   int in(const std::string& line) const { return shell("ip netns exec " + name_ + " " + line); }
-  // From the host through the leaf.
+  // Pings an address from the host through the leaf.
   bool arrives(const std::string& address) const {
     return shell("ip netns exec " + name_ + "p ping -c 1 -W 1 " + address) == 0;
   }
-  // Once there is no fault (any more): a neighbour that did not answer is asked again only after a while.
+  // Waits after a fault is removed: ARP retries a neighbour that did not answer only after a while.
   bool arrives_again(const std::string& address) const {
-    constexpr int kTries = 5;  // of a second; ARP gives up after three (arp(7), mcast_solicit)
+    constexpr int kTries = 5;  // of 1 s each; ARP gives up after 3 s (arp(7), mcast_solicit)
     for (int i = 0; i < kTries; ++i)
       if (arrives(address)) return true;
     return false;
   }
-  // `also`: what is wanted besides, which tells a switch from a host.
+  // `also`: further desired entries, by which the driver distinguishes a switch from a host.
   Texts culprits(const std::string& entry, const std::vector<Path>& also = {}) {
     const auto path = *Path::parse(entry);
     std::vector<Path> wanted{path, *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")};
@@ -63,16 +63,16 @@ class Diverted : public Lab {
   }
   Texts transit() { return culprits("diverted[10.64.0.0/16]/transit"); }
   virtual Texts seen() { return transit(); }
-  // A pair of interfaces that no specs name.
+  // A pair of unmanaged interfaces.
   static constexpr std::initializer_list<const char*> kExtra = {"link add extra0 type veth peer name extra1",
                                                                 "link set extra0 up", "link set extra1 up"};
   void make(std::initializer_list<const char*> lines) const {
     for (const char* line : lines) ASSERT_EQ(ip(line), 0) << line;
   }
 
-  // Of the leaf as a switch, which forwards the pool's traffic.
+  // For the leaf as a switch, which forwards the traffic of the pool.
   Texts filters() { return found("transit"); }
-  // Of it as a host, which has an address of the pool.
+  // For the leaf as a host, which has an address of the pool.
   Texts filters_of_host() { return found("sent"); }
   Texts found(const std::string& way) {
     return culprits("diverted[10.64.0.0/16]/filters", {*Path::parse("diverted[10.64.0.0/16]/" + way)});
@@ -81,7 +81,7 @@ class Diverted : public Lab {
   struct Case {
     std::string make;
     std::string undo;
-    std::string to;  // that does not arrive any more; empty: not tried
+    std::string to;  // the address that becomes unreachable; empty: not tried
     std::string culprit;
   };
   static Case rule(const std::string& what, const std::string& to, const std::string& culprit) {

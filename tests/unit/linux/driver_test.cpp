@@ -11,7 +11,7 @@ namespace {
 
 using LinuxDriver = Lab;
 
-// The first that covers the entry, as the engine looks; without a reason: none does.
+// The first one that covers the entry, as in the engine; without a reason if there is none.
 Incapable lack(const Observation& seen, Path path) {
   const Incapable* const found = incapable_of(seen.incapable, path);
   return found == nullptr ? Incapable{} : *found;
@@ -48,7 +48,7 @@ TEST_F(LinuxDriver, LinkEntriesAreWrittenAndRead) {
   EXPECT_EQ(value("interface[rail0]/admin"), Value::boolean(false));
 }
 
-TEST_F(LinuxDriver, DoingADoneThingAgainSucceedsAndChangesNothing) {
+TEST_F(LinuxDriver, ReapplyingSucceedsAndChangesNothing) {
   const std::vector<std::pair<std::string, Value>> all = {
       {"interface[rail0]/rate", Value::integer(1'000'000'000)},
       {"interface[rail0]/mtu", Value::integer(9000)},
@@ -65,7 +65,7 @@ TEST_F(LinuxDriver, DoingADoneThingAgainSucceedsAndChangesNothing) {
   for (const auto& [entry, want] : all) EXPECT_EQ(value(entry), want) << entry;
 }
 
-TEST_F(LinuxDriver, ARefusedChangeCarriesTheKernelsWordsAndTheRestIsDone) {
+TEST_F(LinuxDriver, ARefusedChangeReportsTheKernelsMessageAndTheRestIsApplied) {
   const auto outcomes = apply({{"interface[rail0]/mtu", Value::integer(65536)},
                                {"interface[nosuch]/admin", Value::boolean(true)},
                                {"interface[rail0]/admin", Value::boolean(true)}});
@@ -77,7 +77,7 @@ TEST_F(LinuxDriver, ARefusedChangeCarriesTheKernelsWordsAndTheRestIsDone) {
   EXPECT_EQ(value("interface[rail0]/mtu"), Value::integer(1500));
 }
 
-TEST_F(LinuxDriver, RoutesOfOursComeChangeAndGoAndForeignOnesStay) {
+TEST_F(LinuxDriver, AddsChangesAndRemovesOurRoutesAndKeepsForeignOnes) {
   ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
   ASSERT_EQ(ip("link set rail0 up"), 0);
   ASSERT_EQ(ip("route add 192.0.2.0/24 via 10.64.0.0"), 0);
@@ -129,8 +129,8 @@ TEST_F(LinuxDriver, MultipathRoutesOfBothFamilies) {
   EXPECT_TRUE(observed().have.of_row(row("route[*]")).empty());
 }
 
-// The oracle is the kernel's own lookup, and what it says to a packet that is larger and must not be cut.
-TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
+// The oracle is the lookup of the kernel and its answer to a larger packet that must not be fragmented.
+TEST_F(LinuxDriver, LocksAndUnlocksTheMtuOfRoutesToAPool) {
   for (const char* line :
        {"link set rail0 mtu 9000", "address add 10.64.0.1/31 dev rail0", "link set rail0 up",
         "route add 10.64.9.0/24 via 10.64.0.0", "route add 10.99.0.0/16 via 10.64.0.0 proto 76"})
@@ -149,20 +149,20 @@ TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
   EXPECT_NE(shell_output("ip netns exec " + name_ + " ping -c 1 -W 1 -M do -s 1400 -I 10.64.0.1 10.64.3.1")
                 .find("mtu=1400"),
             std::string::npos);
-  // A route that leads elsewhere from now on is locked still.
+  // A route whose next hop changes stays locked.
   ASSERT_EQ(shell("ip -n " + name_ + " link add rail1 type veth peer name rail1p"), 0);
   for (const char* line : {"link set rail1 up", "link set rail1p up", "address add 10.65.0.1/31 dev rail1"})
     ASSERT_EQ(ip(line), 0) << line;
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})}});
   EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400"));
-  // Where one can't be written, as a port of it is shut, each keeps what it had.
+  // If one route cannot be written because its port is down, all keep their state.
   ASSERT_EQ(ip("link set rail1 down"), 0);
   EXPECT_FALSE(apply({{kHeld, Value::text("mtu lock 1300")}}).at(0).empty());
   EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400"));
   for (const char* line : {"link set rail1 up", "address replace 10.65.0.1/31 dev rail1"})
     ASSERT_EQ(ip(line), 0) << line;
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})}});
-  // What only some of them are locked to, and what is no lock.
+  // A lock on only some of the routes, and an MTU without a lock.
   ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76"), 0);
   EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400 on 1 of 2 routes"));
   ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76 mtu 1300"), 0);
@@ -175,14 +175,14 @@ TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
   EXPECT_NE(apply({{kHeld, Value::text("1400")}}).at(0).find("mtu lock BYTES"), std::string::npos);
 }
 
-TEST_F(LinuxDriver, RoutesOfIpv6AreHeldAsWell) {
+TEST_F(LinuxDriver, LocksTheMtuOfIpv6RoutesToo) {
   for (const char* line : {"address add 2001:db8::2/64 dev rail0 nodad", "link set rail0 up"})
     ASSERT_EQ(ip(line), 0) << line;
   applies({{"route[main:2001:dbf::/48]", Value::set({"via 2001:db8::1 dev rail0"})},
            {"route-mtu[2001:dbf::/48]", Value::text("mtu lock 1400")}});
   EXPECT_EQ(value("route-mtu[2001:dbf::/48]"), Value::text("mtu lock 1400"));
   EXPECT_NE(said("ip", "-6 route show 2001:dbf::/48").find("mtu lock 1400"), std::string::npos);
-  // Each of two next hops, and both stay.
+  // The lock applies to each of two next hops, and both stay.
   ASSERT_EQ(shell("ip -n " + name_ + " link add rail1 type veth peer name rail1p"), 0);
   for (const char* line :
        {"link set rail1 up", "link set rail1p up", "address add 2001:db9::2/64 dev rail1 nodad"})
@@ -203,10 +203,10 @@ TEST_F(LinuxDriver, TheFibIsReadThroughNextHopGroups) {
     ASSERT_EQ(ip(line), 0) << line;
   EXPECT_EQ(value("fib[10.0.0.0/8]"), Value::set({"rail0"}));
   EXPECT_EQ(value("fib[10.0.0.0/8]/paths"), Value::integer(1));
-  EXPECT_EQ(value("route[main:10.0.0.0/8]"), Value{});  // not ours
+  EXPECT_EQ(value("route[main:10.0.0.0/8]"), Value{});  // a foreign route
 }
 
-TEST_F(LinuxDriver, RulesOfOursComeChangeAndGoAndForeignOnesStay) {
+TEST_F(LinuxDriver, AddsChangesAndRemovesOurRulesAndKeepsForeignOnes) {
   ASSERT_EQ(ip("rule add from 192.0.2.1 lookup 100 priority 1000"), 0);
   applies({{"rule[1000]", Value::text("from 10.64.0.1/32 lookup 100")},
            {"rule[1001]", Value::text("from 2001:db8::/64 lookup main")}});
@@ -219,7 +219,7 @@ TEST_F(LinuxDriver, RulesOfOursComeChangeAndGoAndForeignOnesStay) {
   EXPECT_NE(said("ip", "rule").find("192.0.2.1"), std::string::npos);
 }
 
-TEST_F(LinuxDriver, OffloadsAreSetAndASilentRefusalIsTold) {
+TEST_F(LinuxDriver, SetsOffloadsAndReportsASilentRefusal) {
   EXPECT_EQ(value("interface[rail0]/offload[tso]"), Value::boolean(true));
   applies({{"interface[rail0]/offload[gso]", Value::boolean(false)},
            {"interface[rail0]/offload[gro]", Value::boolean(true)}});
@@ -248,14 +248,14 @@ TEST_F(LinuxDriver, SysctlsAreThoseOfTheNamespace) {
                                {"sysctl[net.ipv4.no_such_thing]", Value::text("1")},
                                {"sysctl[net.../../etc/passwd]", Value::text("1")}});
   for (const std::string& one : outcomes) EXPECT_NE(one, "");
-  // That the kernel has none of that name is a lack, and no failure to read.
+  // A missing parameter is not supported, rather than unread.
   const Path none = *Path::parse("sysctl[net.ipv4.no_such_thing]");
   const Observation seen = observed({none});
   EXPECT_FALSE(is_unread(seen.unread, none));
   EXPECT_NE(lack(seen, none).reason.find("has no such parameter"), std::string::npos);
 }
 
-TEST_F(LinuxDriver, WhatIsLookedForByNameIsWhatEachObservationNames) {
+TEST_F(LinuxDriver, EachObservationReadsTheNamedEntriesOnly) {
   const Path buffer = *Path::parse("sysctl[net.ipv4.tcp_rmem]");
   const Path scatter = *Path::parse("interface[rail0]/offload[sg]");
   for (const auto& [asked, other] : {std::pair(buffer, scatter), std::pair(scatter, buffer)}) {
@@ -263,12 +263,12 @@ TEST_F(LinuxDriver, WhatIsLookedForByNameIsWhatEachObservationNames) {
     EXPECT_TRUE(seen.have.value(asked)) << asked.text();
     EXPECT_FALSE(seen.have.value(other)) << other.text();
   }
-  // A guard's revision is of the names that it was told with.
+  // The revision of a guard covers the names of the observation that returned it.
   const std::string revision = observed({buffer}).revision;
   EXPECT_TRUE(driver().apply({}, guarded("t", revision), within(std::chrono::seconds(5))));
 }
 
-TEST_F(LinuxDriver, AskedForWordsItAsksTheKernelNothing) {
+TEST_F(LinuxDriver, PreviewMakesNoKernelRequests) {
   const ChangeSet share{{*Path::parse("interface[rail0]/class[3]/share"), {}, Value::integer(30), 0}};
   const auto words = [&] { return attached_.preview->native(share).front(); };
   EXPECT_EQ(words(), "# what carries the port's classes is not known: the device has not been observed");
@@ -279,7 +279,7 @@ TEST_F(LinuxDriver, AskedForWordsItAsksTheKernelNothing) {
   EXPECT_EQ(words(), known);
 }
 
-TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
+TEST_F(LinuxDriver, AMissingPortRequiresManualActionAndListsTheExistingOnes) {
   const std::vector<Path> ports{*Path::parse("interface[rail0]"), *Path::parse("interface[rail7]")};
   const auto of = [&](const char* entry) { return lack(observed(ports), *Path::parse(entry)); };
   for (const char* entry :
@@ -287,14 +287,14 @@ TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
     EXPECT_EQ(of(entry).reason, "no interface is called rail7 here (there are lo, rail0)");
     EXPECT_TRUE(of(entry).by_hand);
   }
-  // What is of the kernel's is said of the port all the same, before what the machine lacks.
+  // A missing port is reported for kernel features too, before what the machine does not support.
   EXPECT_EQ(of("interface[rail7]/pfc").reason, "no interface is called rail7 here (there are lo, rail0)");
   EXPECT_EQ(of("interface[rail0]/mtu").reason, "");
   ASSERT_EQ(ip("link add rail7 type veth peer name swp7"), 0);
   EXPECT_EQ(of("interface[rail7]/mtu").reason, "");
 }
 
-TEST_F(LinuxDriver, AnAddressTakesItsRoutesAlongAndThatIsSeen) {
+TEST_F(LinuxDriver, RemovingAnAddressRemovesItsRoutesAndIsObserved) {
   applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/admin", Value::boolean(true)},
            {"route[100:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})}});
@@ -303,7 +303,7 @@ TEST_F(LinuxDriver, AnAddressTakesItsRoutesAlongAndThatIsSeen) {
   EXPECT_EQ(value("fib[10.64.0.0/31]"), Value{});
 }
 
-TEST_F(LinuxDriver, AScopeReadsOnlyWhatItNames) {
+TEST_F(LinuxDriver, AScopeLimitsWhatIsRead) {
   Scope scope;
   scope.rows = {row("interface[*]/mtu")};
   const auto seen = driver().observe(scope, {}, within(std::chrono::seconds(5)));
@@ -312,7 +312,7 @@ TEST_F(LinuxDriver, AScopeReadsOnlyWhatItNames) {
   EXPECT_EQ(seen->have.size(), 2U);
 }
 
-TEST_F(LinuxDriver, AnUnchangedRevisionIsAnsweredEmptyAndAMovedOneIsAConflict) {
+TEST_F(LinuxDriver, AnUnchangedRevisionGivesAnEmptyAnswerAndAStaleOneAConflict) {
   const Observation first = observed();
   const auto again = driver().observe(Scope{}, first.revision, within(std::chrono::seconds(5)));
   ASSERT_TRUE(again);
@@ -333,7 +333,7 @@ TEST_F(LinuxDriver, AnOlderEpochIsRefused) {
   EXPECT_EQ(old.error().kind, ErrorKind::denied);
 }
 
-TEST_F(LinuxDriver, WhatAVethCantCarryIsToldWithTheKernelsReason) {
+TEST_F(LinuxDriver, ReportsWhatAVethDoesNotSupportWithTheKernelsReason) {
   const Observation seen = observed();
   const auto reason = [&](RowId id) {
     for (const Incapable& one : seen.incapable)
@@ -350,7 +350,7 @@ TEST_F(LinuxDriver, WhatAVethCantCarryIsToldWithTheKernelsReason) {
   EXPECT_EQ(reason(row("interface[*]/rate")), "");
 }
 
-TEST_F(LinuxDriver, ANamespaceThatIsGoneIsAnErrorAndThenMetFresh) {
+TEST_F(LinuxDriver, AMissingNamespaceIsAnErrorAndANewOneIsReadAnew) {
   ASSERT_EQ(shell("ip netns del " + name_), 0);
   EXPECT_FALSE(driver().observe(Scope{}, {}, within(std::chrono::seconds(5))));
   ASSERT_EQ(shell("ip netns add " + name_), 0);

@@ -29,7 +29,7 @@ class EcnMarker : public Lab {
     bring_up();
   }
 
-  // Sends a burst of ECT(0) datagrams from rail0 through an 8 Mbit/s port; how many arrive marked CE.
+  // Sends a burst of ECT(0) datagrams from rail0 through an 8 Mbit/s port; returns how many arrive marked CE.
   int marked(int packets) {
     Descriptor receiver;
     EXPECT_TRUE(in_namespace(path() + "p", [&] { receiver = open_receiver(); }));
@@ -82,7 +82,7 @@ class EcnMarker : public Lab {
   }
 };
 
-TEST_F(EcnMarker, ThresholdsComeChangeAndGo) {
+TEST_F(EcnMarker, AddsChangesAndRemovesThresholds) {
   applies({{"interface[rail0]/ecn-threshold", Value::integer(65536)}});
   EXPECT_EQ(value("interface[rail0]/ecn-threshold"), Value::integer(65536));
   const std::string first = observed().revision;
@@ -96,7 +96,7 @@ TEST_F(EcnMarker, ThresholdsComeChangeAndGo) {
 }
 
 TEST_F(EcnMarker, MarksOnlyWhileTheQueueIsLongerThanTheThreshold) {
-  constexpr int kPackets = 80;  // 83 kB into a bucket of 64 KiB: a fifth of it queues
+  constexpr int kPackets = 80;  // 83 kB into a bucket of 64 KiB: a fifth of it is queued
   applies({{"interface[rail0]/rate", Value::integer(8'000'000)},
            {"interface[rail0]/ecn-threshold", Value::integer(1 << 30)}});
   EXPECT_EQ(marked(kPackets), 0);
@@ -119,7 +119,7 @@ TEST_F(EcnMarker, SeesTheQueueOfTrafficClassesToo) {
   EXPECT_LT(some, kPackets);
 }
 
-TEST_F(EcnMarker, AMarkerTakenAwayByHandIsSeenAndAForeignFilterStays) {
+TEST_F(EcnMarker, DetectsARemovedMarkerAndKeepsAForeignFilter) {
   applies({{"interface[rail0]/ecn-threshold", Value::integer(65536)}});
   ASSERT_EQ(tc("filter add dev rail0 egress pref 7 protocol ip u32 match ip tos 0 0xff flowid 1:1"), 0);
   applies({{"interface[rail0]/ecn-threshold", {}}});

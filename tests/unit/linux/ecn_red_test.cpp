@@ -1,4 +1,4 @@
-// RED's parameters and bytes, on any kernel; what a kernel does with them is in tests/vm.
+// RED parameters and their encoding, on any kernel; tests/vm tests what a kernel does with them.
 #include "drivers/linux/ecn_red.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kThresholdMax = (1U << 30) - 1;
 
-TEST(EcnRed, WhatIsWantedReadsBack) {
+TEST(EcnRed, DesiredValuesReadBack) {
   for (const std::uint64_t min : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{65536}, kThresholdMax})
     for (const std::uint64_t max : {min, std::max<std::uint64_t>(min, 1'000'000), kThresholdMax})
       for (std::uint64_t share = 0; share <= 1000; ++share) {
@@ -27,7 +27,7 @@ TEST(EcnRed, TheQueueHoldsMoreThanTheUpperThreshold) {
     EXPECT_GT(red_for({0, max, 10}).limit, max);
 }
 
-TEST(EcnRed, WhatTheKernelWouldRefuseIsRefusedFirst) {
+TEST(EcnRed, RefusesWhatTheKernelWouldRefuse) {
   for (const ClassEcn& wrong : {ClassEcn{2, 1, 10}, {0, kThresholdMax + 1, 10}, {0, 1, 1001}}) {
     const auto checked = check(wrong);
     ASSERT_FALSE(checked);
@@ -35,7 +35,7 @@ TEST(EcnRed, WhatTheKernelWouldRefuseIsRefusedFirst) {
   }
 }
 
-TEST(EcnRed, ARedOfAnotherShapeIsNoMarker) {
+TEST(EcnRed, ARedWithOtherParametersIsNoMarker) {
   const RedParameters own = red_for({1000, 3000, 10});
   ASSERT_TRUE(ecn_of(own));
   std::vector<RedParameters> others(5, own);
@@ -43,11 +43,11 @@ TEST(EcnRed, ARedOfAnotherShapeIsNoMarker) {
   others[1].flags |= TC_RED_HARDDROP;
   others[2].weight_log = 9;
   others[3].limit = 4000;
-  others[4].max_probability += 1 << 20;  // between two per mille
+  others[4].max_probability += 1 << 20;  // not a whole per mille
   for (const RedParameters& one : others) EXPECT_FALSE(ecn_of(one));
 }
 
-// A request has the shape of what the kernel dumps.
+// A request, which has the same format as the kernel's dump.
 std::vector<std::byte> message(const RedParameters& red) {
   netlink::Request request = red_request(7, 0x4C570000, 0x4C530013, red);
   const netlink::Bytes whole = request.finish(1).subspan(NLMSG_HDRLEN);
@@ -65,7 +65,7 @@ TEST(EcnRed, ItsBytesAreDecoded) {
   EXPECT_EQ((*decoded)->red, red);
 }
 
-TEST(EcnRed, CutBytesAreAnErrorOrNoMarker) {
+TEST(EcnRed, CutBytesGiveAnErrorOrNoMarker) {
   const std::vector<std::byte> whole = message(red_for({1000, 3000, 10}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto decoded = decode_qdisc(netlink::Bytes(whole).first(size));
@@ -73,7 +73,7 @@ TEST(EcnRed, CutBytesAreAnErrorOrNoMarker) {
   }
 }
 
-TEST(EcnRed, ThePreviewIsInTheWordsOfTc) {
+TEST(EcnRed, PreviewShowsTcCommands) {
   const auto words = [&](const char* entry, Value want) {
     return linux_map::native({*Path::parse(entry), {}, want, 0}, Carrier::htb);
   };

@@ -1,4 +1,4 @@
-// What ethtool tells of a port as entries, what a port can be asked for, and what it took instead.
+// Conversion of ethtool facts to entries, the changes that a port supports, and the values it took instead.
 #include <gtest/gtest.h>
 #include <linux/ethtool.h>
 
@@ -21,7 +21,7 @@ ethtool_map::Names names() {
 const Facts kRings = ethtool::Numbers{{ETHTOOL_A_RINGS_RX, 1024}, {ETHTOOL_A_RINGS_RX_MAX, 8192}};
 const Facts kCoalescing =
     ethtool::Numbers{{ETHTOOL_A_COALESCE_RX_USECS, 8}, {ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 1}};
-// All active but LRO, which is fixed.
+// All are active except LRO, which is fixed.
 const Facts kFeatures = ethtool::Features{{0x0F}, {0x0F}};
 
 Facts link(bool autoneg, std::uint32_t speed, std::uint32_t advertised) {
@@ -46,7 +46,7 @@ std::string told(Kind kind, const Facts& facts) {
   return out;
 }
 
-// "refused: ring[rx] ..."; empty: it can be asked for.
+// The refusal, such as "refused: ring[rx] ..."; empty if the change is supported.
 std::string refusal(const std::string& entry, Value want, const Facts& facts) {
   const auto checked = ethtool_map::check(change(entry, want), port(), facts, names());
   return checked ? "" : std::string(to_string(checked.error().kind)) + ": " + checked.error().text();
@@ -57,7 +57,7 @@ std::string difference(const std::string& entry, Value want, const Facts& before
   return error ? error->text() : "";
 }
 
-TEST(EthtoolMap, APortThatCannotBeAskedTakesNoOthersReasonsWithIt) {
+TEST(EthtoolMap, AFailingPortDoesNotHideTheReasonsOfOthers) {
   std::vector<Link> ports(3, port());
   for (std::uint32_t at = 0; at < ports.size(); ++at) {
     ports[at].index = at + 1;
@@ -73,10 +73,10 @@ TEST(EthtoolMap, APortThatCannotBeAskedTakesNoOthersReasonsWithIt) {
     for (const std::string& key : one.keys) told += key + " ";
     told += one.reason + "\n";
   }
-  EXPECT_EQ(told, "rail0 no such thing\nrail2 tx port: ethtool -g tells no tx\n");
+  EXPECT_EQ(told, "rail0 no such thing\nrail2 tx port: ethtool -g reports no tx\n");
 }
 
-TEST(EthtoolMap, WhatAPortTellsAreEntries) {
+TEST(EthtoolMap, PortFactsBecomeEntries) {
   EXPECT_EQ(told(Kind::rings, kRings), "ring[rx] 1024\n");
   EXPECT_EQ(told(Kind::coalescing, kCoalescing), "coalescing/adaptive[rx] true\ncoalescing/time[rx] 8\n");
   EXPECT_EQ(told(Kind::link, link(true, 100000, 1)), "autoneg true\nspeed 100000\n");
@@ -85,11 +85,11 @@ TEST(EthtoolMap, WhatAPortTellsAreEntries) {
             "offload[gro] true\noffload[gso] true\noffload[lro] false\noffload[tso] true\n");
 }
 
-TEST(EthtoolMap, WhatAPortCannotIsRefusedBeforehand) {
+TEST(EthtoolMap, RefusesInAdvanceWhatAPortDoesNotSupport) {
   EXPECT_EQ(refusal("ring[rx]", Value::integer(8192), kRings), "");
   EXPECT_EQ(refusal("ring[rx]", Value::integer(8193), kRings),
             "refused: ring[rx] 8193: rail0 takes at most 8192 (ethtool -g rail0)");
-  EXPECT_EQ(refusal("ring[tx]", Value::integer(1), kRings), "unsupported: port: ethtool -g tells no tx");
+  EXPECT_EQ(refusal("ring[tx]", Value::integer(1), kRings), "unsupported: port: ethtool -g reports no tx");
   EXPECT_EQ(refusal("coalescing/time[rx]", Value::integer(-1), kCoalescing),
             "invalid spec: interface[rail0]/coalescing/time[rx] takes a number from 0 to 4294967295");
   EXPECT_EQ(refusal("coalescing/adaptive[rx]", Value{}, kCoalescing),
@@ -107,7 +107,7 @@ TEST(EthtoolMap, WhatAPortCannotIsRefusedBeforehand) {
             "unsupported: this kernel has no feature 'warp' (ethtool -k)");
 }
 
-TEST(EthtoolMap, WhatAPortTookInsteadIsTold) {
+TEST(EthtoolMap, ReportsTheValueThatThePortTookInstead) {
   const Facts rounded = ethtool::Numbers{{ETHTOOL_A_RINGS_RX, 2048}};
   EXPECT_EQ(difference("ring[rx]", Value::integer(2048), kRings, rounded), "");
   EXPECT_EQ(difference("ring[rx]", Value::integer(2000), kRings, rounded),
@@ -115,7 +115,7 @@ TEST(EthtoolMap, WhatAPortTookInsteadIsTold) {
   EXPECT_EQ(difference("offload[tso]", Value::boolean(false), kFeatures, kFeatures),
             "offload[tso] off: the kernel acknowledged it and left it as it was, on: another offload or the "
             "device forbids it (ethtool -k rail0)");
-  // The link follows in its own time; what it is told to advertise does not.
+  // The link speed follows later; the advertised modes must change at once.
   const Value fast = Value::integer(200000);
   EXPECT_EQ(difference("speed", fast, link(true, 100000, 5), link(true, 100000, 4)), "");
   EXPECT_EQ(difference("speed", fast, link(true, 100000, 5), link(true, 100000, 5)),
@@ -125,18 +125,18 @@ TEST(EthtoolMap, WhatAPortTookInsteadIsTold) {
             "speed 200000: the port took 50000 (ethtool rail0)");
 }
 
-TEST(EthtoolMap, EntriesThatAPortHasNotAreNamedOneByOne) {
+TEST(EthtoolMap, ReportsEachEntryThatAPortLacks) {
   std::string all;
   for (const Incapable& one : ethtool_map::lacking(port(), Kind::coalescing, kCoalescing, names()))
     all += std::string(schema_row(one.row).pattern) + " " + one.keys.at(1) + ": " + one.reason + "\n";
   EXPECT_EQ(all,
-            "interface[*]/coalescing/adaptive[*] tx: port: ethtool -c tells no adaptive-tx\n"
-            "interface[*]/coalescing/time[*] tx: port: ethtool -c tells no tx-usecs\n"
-            "interface[*]/coalescing/frames[*] rx: port: ethtool -c tells no rx-frames\n"
-            "interface[*]/coalescing/frames[*] tx: port: ethtool -c tells no tx-frames\n");
+            "interface[*]/coalescing/adaptive[*] tx: port: ethtool -c reports no adaptive-tx\n"
+            "interface[*]/coalescing/time[*] tx: port: ethtool -c reports no tx-usecs\n"
+            "interface[*]/coalescing/frames[*] rx: port: ethtool -c reports no rx-frames\n"
+            "interface[*]/coalescing/frames[*] tx: port: ethtool -c reports no tx-frames\n");
 }
 
-TEST(EthtoolMap, AChangeIsToldInWordsOfEthtool) {
+TEST(EthtoolMap, PreviewShowsEthtoolCommands) {
   for (const auto& [entry, want, words] :
        {std::tuple("ring[rx]", Value::integer(4096), "ethtool -G rail0 rx 4096"),
         {"channels[combined]", Value::integer(8), "ethtool -L rail0 combined 8"},

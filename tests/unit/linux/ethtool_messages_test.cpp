@@ -1,5 +1,5 @@
-// ethtool netlink's recorded messages decoded, cut and mutated; our requests as bytes; and the memory of
-// modules.
+// Decoding of recorded, truncated and mutated ethtool netlink messages, the bytes of our requests, and the
+// memory of modules.
 #include <gtest/gtest.h>
 #include <linux/ethtool.h>
 
@@ -15,7 +15,7 @@ using namespace recorded::ethtool;
 
 using ethtool::Kind;
 
-constexpr std::uint16_t kFamily = 0x15;  // as any
+constexpr std::uint16_t kFamily = 0x15;  // arbitrary
 
 struct Recorded {
   Kind kind;
@@ -61,7 +61,7 @@ TEST(EthtoolMessages, LinkModesAreDecoded) {
   EXPECT_FALSE(decoded<ethtool::LinkModes>(Kind::link, no_link).speed);
 }
 
-TEST(EthtoolMessages, FecIsDecodedToTheWordsOfEthtool) {
+TEST(EthtoolMessages, FecIsDecodedToEthtoolNames) {
   const auto fec = decoded<ethtool::Fec>(Kind::fec, kFec);
   EXPECT_EQ(ethtool::words_of(fec), "auto");
   ASSERT_TRUE(fec.active);
@@ -92,7 +92,7 @@ TEST(EthtoolMessages, NumbersAreDecodedByTheirAttributes) {
   EXPECT_EQ(pause[ETHTOOL_A_PAUSE_RX], 0U);
 }
 
-TEST(EthtoolMessages, FeaturesAreTheWordsOfEthtool) {
+TEST(EthtoolMessages, FeaturesHaveEthtoolNames) {
   const auto features = decoded<ethtool::Features>(Kind::features, kFeatures);
   const auto all = names(kFeatureNames);
   EXPECT_EQ(ethtool::is_on("sg", features, all), true);
@@ -105,7 +105,7 @@ TEST(EthtoolMessages, FeaturesAreTheWordsOfEthtool) {
   EXPECT_FALSE(ethtool::is_known("tx", all)) << "no checksum is among these four";
 }
 
-TEST(EthtoolMessages, WhatCannotBeIsAnError) {
+TEST(EthtoolMessages, ImpossibleValuesAreAnError) {
   const auto changed = [](Kind kind, std::string hex, std::string_view from, std::string_view to) {
     hex.replace(hex.find(from), from.size(), to);
     return ethtool::decode(kind, bytes_of(hex));
@@ -121,7 +121,7 @@ TEST(EthtoolMessages, WhatCannotBeIsAnError) {
   EXPECT_FALSE(ethtool::decode_module_half(bytes_of(kRings))) << "no memory in it";
 }
 
-TEST(EthtoolMessages, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(EthtoolMessages, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   for (const Recorded& one : kRecorded)
     fuzz(one.hex, [&](const Buffer& bytes) { (void)ethtool::decode(one.kind, bytes); });
   for (const std::string& hex : {kFeatureNames, kModeNames})
@@ -129,7 +129,7 @@ TEST(EthtoolMessages, CutAndMutatedBytesAreAnAnswerOrAnError) {
   fuzz(kModulePage, [](const Buffer& bytes) { (void)ethtool::decode_module_half(bytes); });
 }
 
-TEST(EthtoolMessages, RequestsAreAsTheKernelReadsThem) {
+TEST(EthtoolMessages, RequestsMatchTheKernelsFormat) {
   EXPECT_EQ(hex_of(ethtool::get_request(kFamily, Kind::rings, 0).finish(7)),
             "2000000015000103070000000000000"
             "00f0100000c000180"
@@ -163,7 +163,7 @@ TEST(EthtoolMessages, RequestsAreAsTheKernelReadsThem) {
             "00");
 }
 
-// The memory of a module, with these texts where its kind has them, and these bytes.
+// The memory of a module with these texts and bytes at their offsets.
 Buffer memory(std::initializer_list<std::pair<std::size_t, std::string_view>> texts,
               std::initializer_list<std::pair<std::size_t, unsigned>> bytes) {
   Buffer out(256);
@@ -202,7 +202,7 @@ TEST(EthtoolModule, IsDecodedByItsKind) {
             "OSFP|ACME||||active copper|30");
 }
 
-TEST(EthtoolModule, WhatItTellsIsInput) {
+TEST(EthtoolModule, TreatsModuleDataAsUntrustedInput) {
   EXPECT_EQ(told(memory({{148, "A\x01\xff Z"}}, {{0, 0x11}, {147, 0xA0}})),
             "QSFP28|A?? Z||||passive copper|0");
   EXPECT_EQ(told(Buffer(256, std::byte{0xFF})), "a module of kind 255 (SFF-8024)");

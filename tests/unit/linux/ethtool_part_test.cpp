@@ -4,7 +4,7 @@
 namespace lockstep {
 namespace {
 
-TEST(EthtoolPart, WhatCouldNotBeAskedIsNotALack) {
+TEST(EthtoolPart, AFailedRequestIsNotReportedAsIncapable) {
   const auto part = make_ethtool_part();
   const NoDescriptors none;
   const auto unasked = part->incapable(

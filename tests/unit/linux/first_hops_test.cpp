@@ -1,4 +1,4 @@
-// By which ports the kernel sends, held to what `ip route get` answers in the same namespace.
+// The ports through which the kernel sends, compared with `ip route get` in the same namespace.
 #include "drivers/linux/first_hops.hpp"
 
 #include "drivers/posix/in_namespace.hpp"
@@ -28,7 +28,7 @@ class FirstHopsOf : public Lab {
     EXPECT_TRUE(out) << (out ? "" : out.error().text());
     return out ? *out : std::vector<Ports>(addresses.size());
   }
-  // The port that ip(8) names for one flow; empty: none.
+  // The port that ip(8) reports for one flow; empty if none.
   std::string by_ip(const std::string& address) const {
     const std::string answer = said("ip", "route get " + address);
     const auto at = answer.find(" dev ");
@@ -37,7 +37,7 @@ class FirstHopsOf : public Lab {
   }
 };
 
-TEST_F(FirstHopsOf, AnAddressAreThoseByWhichIpWouldSend) {
+TEST_F(FirstHopsOf, AnAddressMatchIpRouteGet) {
   ASSERT_EQ(ip("route add 10.65.0.0/16 via 10.64.0.0"), 0);
   ASSERT_EQ(ip("route add 10.66.0.0/16 via 10.64.1.0"), 0);
   ASSERT_EQ(ip("route add blackhole 10.67.0.0/16"), 0);
@@ -56,8 +56,8 @@ TEST_F(FirstHopsOf, AnAddressAreThoseByWhichIpWouldSend) {
   EXPECT_EQ(with_port, 5U);
 }
 
-// A connection may take any of them: ip(8) names one at a time.
-TEST_F(FirstHopsOf, ARouteWithSeveralHopsAreAll) {
+// A connection may take any of them: ip(8) reports one at a time.
+TEST_F(FirstHopsOf, ARouteWithSeveralHopsAreAllOfThem) {
   ASSERT_EQ(ip("route add 10.65.0.0/16 nexthop via 10.64.0.0 nexthop via 10.64.1.0"), 0);
   std::vector<std::string> asked{"10.65.1.2"};
   if (ip("nexthop add id 1 via 10.64.0.0 dev rail0") == 0) {
@@ -75,8 +75,8 @@ TEST_F(FirstHopsOf, ARouteWithSeveralHopsAreAll) {
   for (const std::string& one : by_flow) EXPECT_TRUE(found({asked.back()}).front().contains(one));
 }
 
-// As a VLAN is (tried with a macvlan, which more kernels have).
-TEST_F(FirstHopsOf, APortOnAnotherAreBoth) {
+// Stands for a VLAN (tested with a macvlan, which more kernels have).
+TEST_F(FirstHopsOf, AStackedPortIncludeTheLowerPort) {
   ASSERT_EQ(ip("link add link rail0 name upper type macvlan"), 0);
   ASSERT_EQ(ip("link set upper up") + ip("address add 10.70.0.1/24 dev upper"), 0);
   const std::vector<Ports> ports = found({"10.70.0.2", "10.64.0.0"});
@@ -84,7 +84,7 @@ TEST_F(FirstHopsOf, APortOnAnotherAreBoth) {
   EXPECT_EQ(ports[1], Ports{"rail0"}) << "the other end of a veth is not below it";
 }
 
-TEST_F(FirstHopsOf, APortWithMembersAreTheseToo) {
+TEST_F(FirstHopsOf, APortWithMembersIncludeTheMembers) {
   if (ip("link add br0 type bridge") != 0) LOCKSTEP_NOT_TESTED("this kernel has no bridges (CONFIG_BRIDGE)");
   ASSERT_EQ(ip("link set br0 up") + ip("link set rail1 master br0"), 0);
   ASSERT_EQ(ip("address add 10.71.0.1/24 dev br0"), 0);

@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-// Rules as these programs write them (their sources' templates, cut to one service, pod or zone each).
+// Rules from the templates in the sources of these programs, reduced to one service, pod or zone each.
 inline constexpr const char* kDocker = R"(*filter
 :INPUT ACCEPT [0:0]
 :FORWARD DROP [0:0]

@@ -1,5 +1,5 @@
-// Recorded messages as bytes, and what may become of them: cut at every length, and each byte in turn set to
-// every other value. A decoder of what a kernel or a device says gives an answer or an Error, never undefined
+// Mutations of recorded messages: truncated at every length, and each byte in turn set to every other value.
+// A decoder of messages from a kernel or a device must return an answer or an Error and have no undefined
 // behaviour (run under ASan and UBSan).
 #pragma once
 
@@ -32,7 +32,7 @@ inline std::string hex_of(netlink::Bytes bytes) {
 
 inline std::string zeros(std::size_t bytes) { return std::string(2 * bytes, '0'); }
 
-// Each cut is an allocation of its own, so that a byte read beyond it is found.
+// Each truncated message is a separate allocation, so that ASan finds a read beyond its end.
 template <class Decode>
 void fuzz(const std::string& hex, const Decode& decode) {
   const Buffer whole = bytes_of(hex);

@@ -30,16 +30,16 @@ std::string governor(const std::string& policy) {
   return "sys/devices/system/cpu/cpufreq/" + policy + "/scaling_governor";
 }
 
-TEST_F(Cpu, OneThatRefusesItsGovernorLeavesAllAsTheyWere) {
+TEST_F(Cpu, ARefusedGovernorLeavesAllPoliciesUnchanged) {
   host.remove(governor("policy8"));
-  // Can be read, and is no file that anybody may write.
+  // A file that can be read but never written.
   std::filesystem::create_symlink("/proc/sys/kernel/ostype", host.root() / governor("policy8"));
   const std::string before = value("cpu/governor");
   EXPECT_EQ(apply("cpu/governor", Value::text("performance")).substr(0, 7), "denied:");
   EXPECT_EQ(value("cpu/governor"), before);
 }
 
-TEST_F(Cpu, GovernorsThatDifferedArePutBackEachToItsOwn) {
+TEST_F(Cpu, RestoresDifferingGovernorsIndividually) {
   host.file(governor("policy4"), "performance\n");
   const std::string before = value("cpu/governor");
   EXPECT_EQ(before, "performance (1 of 4), powersave (3 of 4)");
@@ -62,7 +62,7 @@ TEST_F(Cpu, AMachineWithoutCpufreqHasNoGovernor) {
 
 std::string irq(unsigned number) { return "proc/irq/" + std::to_string(number) + "/smp_affinity_list"; }
 
-TEST_F(Cpu, InterruptsAreBroughtToTheirNicsNode) {
+TEST_F(Cpu, MovesInterruptsToTheNodeOfTheirNic) {
   EXPECT_EQ(value("cpu/irq-affinity"), "none");
   host.file(irq(100), "3\n");
   EXPECT_EQ(value("cpu/irq-affinity"), "8 of 9 interrupts off their NIC's NUMA node");
@@ -76,7 +76,7 @@ TEST_F(Cpu, InterruptsAreBroughtToTheirNicsNode) {
 }
 
 TEST_F(Cpu, InterruptsAreSpreadOrLeftToAllCpus) {
-  host.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // its one interrupt can't reach two nodes
+  host.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt cannot use two nodes
   EXPECT_EQ(apply("cpu/irq-affinity", Value::text("spread")), "");
   EXPECT_EQ(value("cpu/irq-affinity"), "spread");
   EXPECT_EQ(host.text(irq(103)), "12\n");
@@ -85,9 +85,9 @@ TEST_F(Cpu, InterruptsAreSpreadOrLeftToAllCpus) {
   EXPECT_EQ(value("cpu/irq-affinity"), "none");
 }
 
-TEST_F(Cpu, OneInterruptThatRefusesLeavesAllAsTheyWere) {
+TEST_F(Cpu, ARefusingInterruptLeavesAllUnchanged) {
   host.remove(irq(109));
-  // Can be read as a list of CPUs, and is no file that anybody may write.
+  // A file that reads as a list of CPUs but can never be written.
   std::filesystem::create_symlink("/sys/devices/system/cpu/online", host.root() / irq(109));
   const std::string before = value("cpu/irq-affinity");
   EXPECT_EQ(apply("cpu/irq-affinity", Value::text("numa-local")).substr(0, 7), "denied:");
@@ -95,7 +95,7 @@ TEST_F(Cpu, OneInterruptThatRefusesLeavesAllAsTheyWere) {
   for (const unsigned number : {60U, 100U, 103U, 108U}) EXPECT_EQ(host.text(irq(number)), "0-15\n") << number;
 }
 
-TEST_F(Cpu, InterruptsThatLayAnyhowArePutBackWhereTheyWere) {
+TEST_F(Cpu, RestoresArbitraryInterruptAffinities) {
   host.file(irq(100), "3\n");
   host.file(irq(108), "4-5\n");
   const std::string before = value("cpu/irq-affinity");
@@ -108,7 +108,7 @@ TEST_F(Cpu, InterruptsThatLayAnyhowArePutBackWhereTheyWere) {
   EXPECT_EQ(host.text(irq(100)), "3\n");
 }
 
-TEST_F(Cpu, ARunningIrqbalanceIsNamedNotFought) {
+TEST_F(Cpu, ReportsARunningIrqbalanceAndChangesNothing) {
   host.file("proc/4711/comm", "irqbalance\n");
   EXPECT_NE(apply("cpu/irq-affinity", Value::text("numa-local")).find("irqbalance (process 4711)"),
             std::string::npos);
@@ -129,7 +129,7 @@ TEST_F(Cpu, OnOneNodeAllCpusAreLocal) {
   EXPECT_NE(apply("cpu/irq-affinity", Value::text("spread")).find("one NUMA node"), std::string::npos);
 }
 
-TEST_F(Cpu, AnAffinityThatIsNoListIsUnread) {
+TEST_F(Cpu, AnInvalidAffinityIsUnread) {
   host.file(irq(100), "all of them\n");
   EXPECT_NE(not_read("cpu/irq-affinity").find("is not a list of CPUs"), std::string::npos);
 }

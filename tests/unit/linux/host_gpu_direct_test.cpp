@@ -1,4 +1,4 @@
-// Ways of RDMA NICs to GPUs' memory, on a recorded host of NVIDIA's GPUs.
+// Methods by which RDMA NICs access GPU memory, on a recorded host with NVIDIA GPUs.
 #include "tests/unit/linux/host_lab.hpp"
 
 namespace lockstep {
@@ -13,7 +13,7 @@ class GpuDirectRdma : public HostLab {
   void peermem(const std::string& name) const { host.file("sys/module/" + name + "/refcnt", "0\n"); }
 };
 
-TEST_F(GpuDirectRdma, WithoutModulesNoWayIsReadyAndEachSaysWhy) {
+TEST_F(GpuDirectRdma, WithoutModulesNoMethodIsReadyAndEachReportsWhy) {
   EXPECT_EQ(value("gpu/direct[dmabuf]"), "the module nvidia is not loaded");
   EXPECT_EQ(value("gpu/direct[peermem]"), "the module nvidia_peermem is not loaded");
   EXPECT_EQ(value("gpu/direct[any]"),
@@ -33,7 +33,7 @@ TEST_F(GpuDirectRdma, DmabufNeedsTheOpenModuleAndAKernelOf512) {
   EXPECT_EQ(value("gpu/direct[dmabuf]"), "ready");
 }
 
-TEST_F(GpuDirectRdma, PeermemIsItsModuleOrThePredecessor) {
+TEST_F(GpuDirectRdma, PeermemIsReadyWithItsModuleOrThePredecessor) {
   module("x86_64 Kernel Module");
   for (const char* const name : {"nvidia_peermem", "nv_peer_mem"}) {
     peermem(name);
@@ -45,14 +45,14 @@ TEST_F(GpuDirectRdma, PeermemIsItsModuleOrThePredecessor) {
   }
 }
 
-TEST_F(GpuDirectRdma, AFileThatCannotBeReadIsNoAnswer) {
+TEST_F(GpuDirectRdma, AnUnreadableFileLeavesTheEntryUnread) {
   std::filesystem::create_directories(host.root() / "proc/driver/nvidia/version");
   EXPECT_EQ(value("gpu/direct[dmabuf]"), "(none)");
   EXPECT_NE(not_read("gpu/direct[dmabuf]"), "");
   EXPECT_EQ(value("gpu/direct[peermem]"), "the module nvidia_peermem is not loaded");
 }
 
-TEST_F(GpuDirectRdma, WithoutAnNvidiaGpuItIsNotKnown) {
+TEST_F(GpuDirectRdma, IsNotSupportedWithoutAnNvidiaGpu) {
   EXPECT_EQ(lacks("gpu/direct[dmabuf]"), "");
   for (unsigned rail = 0; rail < 2; ++rail) host.remove(RecordedHost::sysfs(RecordedHost::gpu(rail)));
   EXPECT_NE(lacks("gpu/direct[dmabuf]").find("no NVIDIA GPU"), std::string::npos);

@@ -1,4 +1,4 @@
-// GPUs by a stub of NVML (host_nvml_stub.c): no GPU is behind these tests.
+// GPUs through a stub of NVML (host_nvml_stub.c), without a real GPU.
 #include <thread>
 
 #include "drivers/linux/host/gpu.hpp"
@@ -25,7 +25,7 @@ class GpuTest : public HostLab {
   nvml_stub* stub = nullptr;
 };
 
-TEST_F(GpuTest, AllThatNvmlTellsIsReadByPciAddress) {
+TEST_F(GpuTest, ReadsAllNvmlValuesByPciAddress) {
   stub->gpus[1].persistence = 0;
   stub->gpus[1].clock_limits = 0x4 | 0x40;
   stub->gpus[1].rows_pending = 1;
@@ -56,7 +56,7 @@ TEST_F(GpuTest, PersistenceIsSetOnAll) {
   EXPECT_EQ(stub->gpus[2].persistence, 0) << "NVML counts two";
 }
 
-TEST_F(GpuTest, EccIsReadAsItIsInForceWithWhatWaitsForAReset) {
+TEST_F(GpuTest, ReadsTheCurrentEccModeAndTheOnePendingAReset) {
   EXPECT_EQ(apply("gpu/ecc", Value::boolean(false)), "");
   EXPECT_EQ(stub->gpus[0].ecc_pending, 0);
   EXPECT_EQ(value("gpu/ecc"), "true, false after a reset");
@@ -64,7 +64,7 @@ TEST_F(GpuTest, EccIsReadAsItIsInForceWithWhatWaitsForAReset) {
   EXPECT_EQ(value("gpu/ecc"), "false");
 }
 
-TEST_F(GpuTest, WhatNvmlRefusesOrForgetsIsAnErrorInItsWords) {
+TEST_F(GpuTest, ReportsWhatNvmlRefusesOrIgnores) {
   stub->set_code = 4;
   EXPECT_EQ(apply("gpu/persistence", Value::boolean(false)),
             "denied: NVML: set persistence mode: Insufficient Permissions");
@@ -75,7 +75,7 @@ TEST_F(GpuTest, WhatNvmlRefusesOrForgetsIsAnErrorInItsWords) {
   EXPECT_EQ(apply("gpu/ecc", Value::text("true, false after a reset")).substr(0, 12), "invalid spec");
 }
 
-TEST_F(GpuTest, OneThatRefusesLeavesAllAsTheyWere) {
+TEST_F(GpuTest, ARefusingGpuLeavesAllUnchanged) {
   stub->gpus[1].set_code = 4;
   EXPECT_EQ(apply("gpu/persistence", Value::boolean(false)),
             "denied: NVML: set persistence mode: Insufficient Permissions");
@@ -92,7 +92,7 @@ TEST_F(GpuTest, ALostGpuIsNotCounted) {
   EXPECT_FALSE(gpus().all[0].nvml);
 }
 
-TEST_F(GpuTest, AnNvmlThatFailsLeavesItsEntriesUnread) {
+TEST_F(GpuTest, AFailingNvmlLeavesItsEntriesUnread) {
   stub->init_code = 18;
   EXPECT_EQ(not_read("gpu/count"), "NVML: nvmlInit: Driver/library version mismatch");
   EXPECT_EQ(not_read("gpu/ecc"), not_read("gpu/count"));
@@ -111,12 +111,12 @@ TEST_F(GpuTest, WithoutNvmlGpusAreCountedOnTheBus) {
   EXPECT_EQ(apply("gpu/ecc", Value::boolean(true)).substr(0, 11), "unsupported");
 }
 
-TEST_F(GpuTest, ARecordedMachineIsNotAskedOfThisOnesLibrary) {
+TEST_F(GpuTest, DoesNotUseThisMachinesLibraryForARecordedOne) {
   make({}, "libc.so.6");
   EXPECT_NE(lacks("gpu/ecc").find(host.root().string() + "/usr/lib/libc.so.6"), std::string::npos);
 }
 
-TEST_F(GpuTest, ALibraryThatLacksFunctionsIsUsedAsFarAsItGoes) {
+TEST_F(GpuTest, UsesTheFunctionsThatAnOldLibraryHas) {
   make({}, LOCKSTEP_NVML_STUB_OLD);
   EXPECT_EQ(lacks("gpu/ecc"), "no GPU here has an ECC mode");
   EXPECT_EQ(lacks("gpu/persistence"), "no GPU here has a persistence mode");
@@ -126,7 +126,7 @@ TEST_F(GpuTest, ALibraryThatLacksFunctionsIsUsedAsFarAsItGoes) {
   EXPECT_EQ(value("gpu/count"), "2");
 }
 
-TEST_F(GpuTest, ALibraryThatHangsIsLeftAtTheDeadlineAndNotAskedAgainUntilItAnswers) {
+TEST_F(GpuTest, AbandonsAHungLibraryAtTheDeadlineUntilItAnswers) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   stub->hang_fd = ends[0];
@@ -140,7 +140,7 @@ TEST_F(GpuTest, ALibraryThatHangsIsLeftAtTheDeadlineAndNotAskedAgainUntilItAnswe
   EXPECT_EQ(again.error().what, "NVML has not answered an earlier question yet");
   ASSERT_EQ(::write(ends[1], "x", 1), 1);
   stub->hang_fd = -1;
-  // Answered: the next question is taken as soon as the thread that was left has ended.
+  // NVML has answered: it accepts requests again as soon as the abandoned thread has ended.
   const Call patience = within(std::chrono::seconds(10));
   while (!nvml.read(patience) && !patience.must_end(std::chrono::steady_clock::now()))
     std::this_thread::yield();
@@ -149,7 +149,7 @@ TEST_F(GpuTest, ALibraryThatHangsIsLeftAtTheDeadlineAndNotAskedAgainUntilItAnswe
   ::close(ends[1]);
 }
 
-TEST_F(GpuTest, AWriteThatIsNotAnsweredHasAnUnknownOutcome) {
+TEST_F(GpuTest, AnUnansweredWriteHasAnUnknownOutcome) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   stub->hang_fd = ends[0];
@@ -167,7 +167,7 @@ TEST_F(GpuTest, AWriteThatIsNotAnsweredHasAnUnknownOutcome) {
   ::close(ends[1]);
 }
 
-TEST_F(GpuTest, AGpuWithoutANearNicIsNamedWithItsDistance) {
+TEST_F(GpuTest, ReportsTheDistanceOfAGpuWithoutANearNic) {
   host.remove(RecordedHost::sysfs(RecordedHost::nic(1)));
   EXPECT_EQ(value("gpu/nic-affinity"), RecordedHost::gpu(1) + " SYS");
   host.remove(RecordedHost::sysfs(RecordedHost::nic(0)));
@@ -175,7 +175,7 @@ TEST_F(GpuTest, AGpuWithoutANearNicIsNamedWithItsDistance) {
       << "only the management port is left";
 }
 
-TEST_F(GpuTest, AmdsAreReadFromSysfs) {
+TEST_F(GpuTest, ReadsAmdGpusFromSysfs) {
   for (unsigned i = 0; i < 2; ++i) {
     const std::string at = RecordedHost::sysfs(RecordedHost::gpu(i));
     host.file(at + "/vendor", "0x1002\n");

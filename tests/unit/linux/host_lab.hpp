@@ -1,4 +1,4 @@
-// A recorded host with its part of the linux driver: what is read of it, and what changes do to its files.
+// A recorded host with its part of the linux driver: what is read there and how changes affect its files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,17 +36,17 @@ class HostLab : public ::testing::Test {
     return tree.build();
   }
   std::string value(const std::string& entry) { return read().value(path(entry)).to_string(); }
-  // Why the entry could not be read; empty: it could.
+  // Why the entry could not be read; empty if it was read.
   std::string not_read(const std::string& entry) {
     read();
     for (const Unread& one : unread)
       if (one.row == path(entry).row()) return one.why.text();
     return {};
   }
-  // Why this host lacks the entry; empty: it does not.
+  // Why this host does not support the entry; empty if it does.
   std::string lacks(const std::string& entry) { return lack(entry).reason; }
   bool is_by_hand(const std::string& entry) { return lack(entry).by_hand; }
-  // What went wrong; empty: done.
+  // The error text; empty on success.
   std::string apply(const std::string& entry, Value want) {
     const auto answers = part->apply({{path(entry), {}, want, 0}}, {}, within(std::chrono::seconds(5)));
     EXPECT_EQ(answers.size(), 1U);

@@ -14,7 +14,7 @@ class Nccl : public HostLab {
   static constexpr const char* kFile = "etc/nccl.conf";
 };
 
-TEST_F(Nccl, WhatIsThereIsReadAndInterfacesStandForDevices) {
+TEST_F(Nccl, ReadsTheFileAndMapsDevicesToInterfaces) {
   EXPECT_EQ(value("nccl/hca"), "(none)");
   EXPECT_EQ(value("nccl/traffic-class"), "(none)");
   host.file(kFile, "NCCL_DEBUG=WARN\nNCCL_IB_HCA==mlx5_1:1,mlx5_0\nNCCL_IB_TC=106\nNCCL_IB_TC=41\n");
@@ -22,7 +22,7 @@ TEST_F(Nccl, WhatIsThereIsReadAndInterfacesStandForDevices) {
   EXPECT_EQ(value("nccl/traffic-class"), "106") << "the first line counts";
 }
 
-TEST_F(Nccl, WhatNamesNoDeviceExactlyIsToldAsItIs) {
+TEST_F(Nccl, ReportsInexactDeviceNamesVerbatim) {
   host.file(kFile, "NCCL_IB_HCA=rail0\n");
   EXPECT_EQ(value("nccl/hca"), "NCCL_IB_HCA=rail0") << "no device has the interface's name";
   host.file(kFile, "NCCL_IB_HCA==mlx5_0,rail1\nNCCL_IB_TC=0x6a\n");
@@ -30,7 +30,7 @@ TEST_F(Nccl, WhatNamesNoDeviceExactlyIsToldAsItIs) {
   EXPECT_EQ(value("nccl/traffic-class"), "0x6a");
 }
 
-TEST_F(Nccl, WhatWasThereIsPutBackAsItWas) {
+TEST_F(Nccl, RestoresThePreviousText) {
   for (const std::string before :
        {"NCCL_IB_HCA=^mlx5_2\nNCCL_IB_TC=0x6a\n", "NCCL_IB_HCA==mlx5_9\nNCCL_IB_TC=9\n"}) {
     host.file(kFile, before);
@@ -44,7 +44,7 @@ TEST_F(Nccl, WhatWasThereIsPutBackAsItWas) {
   }
 }
 
-TEST_F(Nccl, BothAreSetBesideWhatOthersWroteAndTakenBack) {
+TEST_F(Nccl, SetsAndRollsBackBothAndKeepsForeignLines) {
   host.file(kFile, "NCCL_DEBUG=WARN\nNCCL_IB_TC=41\n# NCCL_IB_TC=9\n");
   EXPECT_EQ(apply("nccl/traffic-class", Value::integer(106)), "");
   EXPECT_EQ(apply("nccl/hca", Value::set({"rail0", "rail1"})), "");
@@ -56,7 +56,7 @@ TEST_F(Nccl, BothAreSetBesideWhatOthersWroteAndTakenBack) {
   EXPECT_EQ(host.text(kFile), "NCCL_DEBUG=WARN\n# NCCL_IB_TC=9\n");
 }
 
-TEST_F(Nccl, EachVariableIsReadSetAndTakenBackInItsOwnWords) {
+TEST_F(Nccl, ReadsSetsAndRollsBackEachVariable) {
   struct Variable {
     const char* entry;
     const char* name;
@@ -85,7 +85,7 @@ TEST_F(Nccl, EachVariableIsReadSetAndTakenBackInItsOwnWords) {
   }
 }
 
-TEST_F(Nccl, AValueThatIsNoneOfItsVariablesIsToldAndPutBackAsItWas) {
+TEST_F(Nccl, ReportsAndRestoresInvalidValuesVerbatim) {
   const std::string before =
       "NCCL_CROSS_NIC=3\nNCCL_IB_ADAPTIVE_ROUTING=2\nNCCL_IB_QPS_PER_CONNECTION=0\nNCCL_IB_SPLIT_DATA_ON_QPS="
       "yes\n";
@@ -106,13 +106,13 @@ TEST_F(Nccl, AValueThatIsNoneOfItsVariablesIsToldAndPutBackAsItWas) {
   EXPECT_EQ(host.text(kFile), before);
 }
 
-TEST_F(Nccl, AFileOfOursAloneGoesWithItsLastLine) {
+TEST_F(Nccl, RemovesAFileWhenOurLastLineGoes) {
   EXPECT_EQ(apply("nccl/traffic-class", Value::integer(106)), "");
   EXPECT_EQ(apply("nccl/traffic-class", Value{}), "");
   EXPECT_FALSE(std::filesystem::exists(host.root() / kFile));
 }
 
-TEST_F(Nccl, AnInterfaceWithoutADeviceAndAByteThatIsNoneAreRefused) {
+TEST_F(Nccl, RefusesAnInterfaceWithoutADeviceAndAnOutOfRangeByte) {
   EXPECT_EQ(apply("nccl/hca", Value::set({"rail0", "eth0"})),
             "refused: no RDMA device here is on interface eth0");
   EXPECT_NE(apply("nccl/traffic-class", Value::integer(256)).find("0 to 255"), std::string::npos);

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Null: it is not there (a test program that was copied elsewhere).
+// Null if the library is missing (the test program was copied elsewhere).
 inline nvml_stub* load_nvml_stub(const char* library) {
   void* const loaded = ::dlopen(library, RTLD_NOW);
   auto* const stub = loaded == nullptr ? nullptr : static_cast<nvml_stub*>(::dlsym(loaded, "nvml_stub"));

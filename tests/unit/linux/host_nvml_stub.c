@@ -1,6 +1,6 @@
-/* A stub of NVIDIA's management library (NVML) for tests: no GPU and no driver is behind it. It has the names
- * and layouts of the NVML API Reference and answers what `nvml_stub` says. The PCI addresses are those of the
- * recorded host's GPUs (host_tree.hpp). Built twice: WITHOUT_OPTIONAL leaves out what old drivers lack. */
+/* A stub of NVIDIA's management library (NVML) for tests, without a GPU or driver. It has the names and
+ * layouts of the NVML API Reference and answers from `nvml_stub`. The PCI addresses are those of the GPUs of
+ * the recorded host (host_tree.hpp). Built twice: WITHOUT_OPTIONAL leaves out what old drivers lack. */
 #include "host_nvml_stub.h"
 
 #include <stdio.h>
@@ -122,7 +122,7 @@ int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long lo
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, void* infos) {
-  if (*count != 0 || infos != NULL) return INVALID_ARGUMENT; /* the stub has no table to give */
+  if (*count != 0 || infos != NULL) return INVALID_ARGUMENT; /* the stub returns no table */
   *count = device->processes;
   return device->processes == 0 ? SUCCESS : INSUFFICIENT_SIZE;
 }

@@ -1,4 +1,4 @@
-/* What the stub of NVML answers, for the tests that load it: they find `nvml_stub` in it and set it. */
+/* What the NVML stub answers: tests that load the stub find `nvml_stub` in it and set it. */
 #ifndef LOCKSTEP_TESTS_HOST_NVML_STUB_H
 #define LOCKSTEP_TESTS_HOST_NVML_STUB_H
 
@@ -9,18 +9,18 @@ struct nvml_stub_gpu {
   int lost;                          /* NVML_ERROR_GPU_IS_LOST */
   unsigned long long clock_limits;
   unsigned rows_pending, rows_failed;
-  unsigned processes; /* that compute on it */
-  int set_code; /* of every set of this one; nvmlReturn_t */
+  unsigned processes; /* number of compute processes */
+  int set_code; /* result of every set on this GPU; nvmlReturn_t */
 };
 
 struct nvml_stub {
   unsigned count;
-  int init_code;      /* of nvmlInit_v2; nvmlReturn_t */
-  int set_code;       /* of every set */
-  int resets_at_once; /* an ECC mode that is set is in force at once */
-  int ignores_sets;   /* acknowledges, and changes nothing */
-  int hang_fd;        /* nvmlDeviceGetCount_v2 first reads a byte from it; -1: does not */
-  int open_sessions;  /* nvmlInit_v2 less nvmlShutdown */
+  int init_code;      /* result of nvmlInit_v2; nvmlReturn_t */
+  int set_code;       /* result of every set */
+  int resets_at_once; /* a new ECC mode takes effect at once */
+  int ignores_sets;   /* acknowledges sets without changing anything */
+  int hang_fd;        /* nvmlDeviceGetCount_v2 first reads a byte from it, unless -1 */
+  int open_sessions;  /* calls of nvmlInit_v2 minus those of nvmlShutdown */
   struct nvml_stub_gpu gpus[NVML_STUB_GPUS];
 };
 

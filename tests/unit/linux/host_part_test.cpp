@@ -44,7 +44,7 @@ TEST(HostPart, ReadsAWholeServer) {
 
 using HostPartTest = HostLab;
 
-TEST_F(HostPartTest, AScopeIsKept) {
+TEST_F(HostPartTest, ReadsWithinTheScope) {
   for (const RowId row : part->reads()) {
     TreeBuilder tree;
     part->read(Scope{{row}}, {}, tree, unread, within(std::chrono::seconds(5)));
@@ -53,7 +53,7 @@ TEST_F(HostPartTest, AScopeIsKept) {
   }
 }
 
-TEST_F(HostPartTest, AnEndedCallReadsAndWritesNothing) {
+TEST_F(HostPartTest, AnExpiredCallReadsAndWritesNothing) {
   TreeBuilder tree;
   part->read(Scope{}, {}, tree, unread, within(std::chrono::seconds(-1)));
   EXPECT_TRUE(tree.build().entries().empty());
@@ -64,7 +64,7 @@ TEST_F(HostPartTest, AnEndedCallReadsAndWritesNothing) {
   EXPECT_EQ(value("cpu/governor"), "powersave");
 }
 
-TEST_F(HostPartTest, EveryWriteHasWords) {
+TEST_F(HostPartTest, EveryWriteHasANativeCommand) {
   for (const auto& [entry, want] :
        std::vector<std::pair<std::string, Value>>{{"cpu/governor", Value::text("performance")},
                                                   {"cpu/irq-affinity", Value::text("numa-local")},
@@ -80,7 +80,7 @@ TEST_F(HostPartTest, EveryWriteHasWords) {
             "setpci -s NIC CAP_EXP+8.w=5000:7000  # each");
 }
 
-TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
+TEST_F(HostPartTest, ATwinSupportsNoneOfItAndReportsWhy) {
   LinuxTarget target;
   target.netns_path = "/run/netns/any";
   part = host_part(target);
@@ -92,7 +92,7 @@ TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
   EXPECT_EQ(apply("memlock", Value::text("unlimited")).substr(0, 22), "unsupported: host-wide");
 }
 
-TEST(HostPartOfThisMachine, ReadsWhatItHasAndNamesTheRest) {
+TEST(HostPartOfThisMachine, ReadsWhatItHasAndReportsTheRest) {
   const Scope scope{{}, {*Path::parse("package[libc6]")}};
   const auto part = host_part(LinuxTarget{});
   TreeBuilder builder;

@@ -20,7 +20,7 @@ class Pci : public HostLab {
   HostFiles files{host.root()};
 };
 
-TEST_F(Pci, AFunctionTellsWhatItIsAndWhereItHangs) {
+TEST_F(Pci, ReadsIdentityAndPositionOfAFunction) {
   const PciFunction nic = function(RecordedHost::nic(1));
   EXPECT_EQ(nic.address, "0000:23:00.0");
   EXPECT_EQ(nic.vendor, 0x15b3U);
@@ -35,7 +35,7 @@ TEST_F(Pci, AFunctionTellsWhatItIsAndWhereItHangs) {
   EXPECT_FALSE(is_gpu(nic));
 }
 
-TEST_F(Pci, ALinkBelowWhatTheFunctionCanSaysBoth) {
+TEST_F(Pci, ReportsCurrentAndMaximumOfADegradedLink) {
   const std::string at = RecordedHost::sysfs(RecordedHost::nic(0));
   host.file(at + "/current_link_width", "8\n");
   host.file(at + "/current_link_speed", "16.0 GT/s PCIe\n");
@@ -46,7 +46,7 @@ TEST_F(Pci, ALinkBelowWhatTheFunctionCanSaysBoth) {
   EXPECT_EQ(function("0000:00:02.0").link.text(), "");
 }
 
-TEST_F(Pci, GpusAndFabricNicsAreFoundAndConsoleManagementAndVirtualFunctionsAreNone) {
+TEST_F(Pci, FindsGpusAndFabricNicsButNoConsoleManagementOrVirtualFunctions) {
   host.file(RecordedHost::sysfs(RecordedHost::nic(1)) + "/physfn", "");
   const auto all = read_pci(files);
   EXPECT_EQ(std::count_if(all.begin(), all.end(), is_gpu), 2);
@@ -55,7 +55,7 @@ TEST_F(Pci, GpusAndFabricNicsAreFoundAndConsoleManagementAndVirtualFunctionsAreN
   EXPECT_EQ(fabric_nics(read_pci(files)).size(), 2U) << "without RDMA: all physical NICs";
 }
 
-TEST_F(Pci, AnAddressNamesOneEntryAndNothingElse) {
+TEST_F(Pci, RefusesAddressesThatAreNotOneEntry) {
   EXPECT_FALSE(read_pci_function(files, "../../../bus/pci/devices/0000:13:00.0"));
   EXPECT_FALSE(read_pci_function(files, ".."));
   EXPECT_FALSE(read_pci_function(files, ""));
@@ -70,7 +70,7 @@ PciFunction placed(std::string bridge, std::vector<std::string> upstream, std::o
   return out;
 }
 
-TEST(PciDistances, AreNvidiaSmisWords) {
+TEST(PciDistances, UseTheNamesOfNvidiaSmi) {
   const PciFunction gpu = placed("pci0000:10", {"10:01.0", "11:00.0", "12:00.0"}, 0);
   const std::pair<PciFunction, std::string_view> cases[] = {
       {placed("pci0000:10", {"10:01.0", "11:00.0", "12:01.0"}, 0), "PIX"},
@@ -86,7 +86,7 @@ TEST(PciDistances, AreNvidiaSmisWords) {
   }
 }
 
-TEST_F(Pci, ConfigurationSpaceTellsMaxReadRequestAndAccessControl) {
+TEST_F(Pci, ReadsMaxReadRequestAndAccessControl) {
   auto nic = config(RecordedHost::nic(0));
   ASSERT_TRUE(nic) << nic.error().text();
   EXPECT_EQ(*nic->max_read_request(), 512U);
@@ -96,7 +96,7 @@ TEST_F(Pci, ConfigurationSpaceTellsMaxReadRequestAndAccessControl) {
   EXPECT_EQ(*port->access_control(), 0x1dU);
 }
 
-TEST_F(Pci, OnlyTheBitsThatAreAskedForAreWritten) {
+TEST_F(Pci, WritesTheRequestedBitsOnly) {
   const std::string nic = RecordedHost::nic(0);
   const std::string port = RecordedHost::port_above_nic(0);
   std::string expected_nic = host.text(RecordedHost::sysfs(nic) + "/config");
@@ -115,7 +115,7 @@ TEST_F(Pci, OnlyTheBitsThatAreAskedForAreWritten) {
   EXPECT_FALSE(config(nic)->set_access_control(false)) << "a NIC without the capability";
 }
 
-TEST_F(Pci, WhatLiesEndsInAnError) {
+TEST_F(Pci, RefusesInconsistentConfigurationSpace) {
   const std::string nic = RecordedHost::nic(0);
   set_config(nic, std::string(4096, '\xFF'));
   EXPECT_NE(config(nic)->max_read_request().error().text().find("all ones"), std::string::npos);
@@ -138,7 +138,7 @@ TEST_F(Pci, WhatLiesEndsInAnError) {
   EXPECT_EQ(cut.error().kind, ErrorKind::denied);
 }
 
-TEST_F(Pci, NoPrefixAndNoFlippedByteIsMoreThanAnError) {
+TEST_F(Pci, SurvivesTruncationAndFlippedBytes) {
   const std::string whole = recorded_config(true);
   const std::string nic = RecordedHost::nic(0);
   const auto ask = [&](const std::string& bytes) {
@@ -159,7 +159,7 @@ TEST_F(Pci, NoPrefixAndNoFlippedByteIsMoreThanAnError) {
   }
 }
 
-TEST_F(Pci, MaxReadRequestOfAllNicsIsOneEntryAndATextWhereTheyDiffer) {
+TEST_F(Pci, MaxReadRequestIsOneEntryAndATextWhereNicsDiffer) {
   EXPECT_EQ(value("pcie/max-read-request"), "512");
   EXPECT_EQ(apply("pcie/max-read-request", Value::integer(4096)), "");
   EXPECT_EQ(value("pcie/max-read-request"), "4096");
@@ -170,7 +170,7 @@ TEST_F(Pci, MaxReadRequestOfAllNicsIsOneEntryAndATextWhereTheyDiffer) {
             "invalid spec: pcie/max-read-request takes a number, and can't be unset");
 }
 
-TEST_F(Pci, WhatDifferedIsPutBackEachToItsOwn) {
+TEST_F(Pci, RestoresDifferingValuesIndividually) {
   std::string other = recorded_config(false);
   other[0x69] = 0x58;  // DEVCTL: MaxReadRequest code 5
   host.file(RecordedHost::sysfs(RecordedHost::nic(1)) + "/config", other);
@@ -193,7 +193,7 @@ TEST_F(Pci, WhatDifferedIsPutBackEachToItsOwn) {
   EXPECT_EQ(host.text(port), bridge) << "with the bits that it had";
 }
 
-TEST_F(Pci, AccessControlIsOfTheBridgesAboveNicsAndGpus) {
+TEST_F(Pci, AccessControlCoversTheBridgesAboveNicsAndGpus) {
   EXPECT_EQ(value("pcie/acs"), "true");
   EXPECT_EQ(apply("pcie/acs", Value::boolean(false)), "");
   EXPECT_EQ(value("pcie/acs"), "false");
@@ -202,7 +202,7 @@ TEST_F(Pci, AccessControlIsOfTheBridgesAboveNicsAndGpus) {
   EXPECT_EQ(value("pcie/acs"), "false (5 of 6), true (1 of 6)");
 }
 
-TEST_F(Pci, AMachineWithoutNicsLacksTheEntries) {
+TEST_F(Pci, AMachineWithoutNicsIsIncapable) {
   host.remove("sys/bus/pci");
   EXPECT_NE(lacks("pcie/max-read-request"), "");
   EXPECT_NE(lacks("pcie/acs"), "");
@@ -211,7 +211,7 @@ TEST_F(Pci, AMachineWithoutNicsLacksTheEntries) {
   EXPECT_EQ(apply("pcie/acs", Value::boolean(true)).substr(0, 11), "unsupported");
 }
 
-TEST_F(Pci, AConfigurationThatCantBeReadIsUnreadInItsWords) {
+TEST_F(Pci, AnUnreadableConfigurationIsUnreadWithTheReason) {
   set_config(RecordedHost::nic(1), recorded_config(false).substr(0, 64));
   EXPECT_NE(not_read("pcie/max-read-request").find("CAP_SYS_ADMIN"), std::string::npos);
 }

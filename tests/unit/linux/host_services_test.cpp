@@ -1,4 +1,4 @@
-// Services by a stub of systemd on a bus of its own: no unit is started here.
+// Services through a stub of systemd on its own bus: no unit is started.
 #include "tests/needs.hpp"
 #include "tests/unit/linux/host_lab.hpp"
 #include "tests/unit/linux/host_systemd.hpp"
@@ -25,7 +25,7 @@ class ServicesTest : public HostLab {
   std::unique_ptr<StubSystemd> systemd;
 };
 
-TEST_F(ServicesTest, AreReadInWordsThatSayNowAndAtBoot) {
+TEST_F(ServicesTest, AreReadAsStatesNowAndAtBoot) {
   const Tree tree = read();
   EXPECT_TRUE(unread.empty()) << unread.front().why.text();
   const auto state = [&](const std::string& entry) { return tree.value(path(entry)).to_string(); };
@@ -37,12 +37,12 @@ TEST_F(ServicesTest, AreReadInWordsThatSayNowAndAtBoot) {
   EXPECT_EQ(state("service[nfs]"), "disabled");
   EXPECT_EQ(state("service[none-such]"), "disabled") << "nothing runs, now or at boot";
   EXPECT_EQ(lacks("service[none-such]"),
-            "systemd has no none-such.service; packages are installed by hand, not by lockstep");
+            "systemd has no none-such.service; packages are installed manually, not by lockstep");
   EXPECT_TRUE(is_by_hand("service[none-such]"));
   EXPECT_EQ(lacks("service[nfs]"), "");
 }
 
-TEST_F(ServicesTest, AreBroughtToAnyOfTheFourStatesAndBack) {
+TEST_F(ServicesTest, AreSetToEachOfTheFourStatesAndBack) {
   for (const char* wanted :
        {"disabled", "running", "stopped", "running, not at boot", "stopped", "running"}) {
     EXPECT_EQ(apply("service[lldpd]", Value::text(wanted)), "") << wanted;
@@ -54,11 +54,12 @@ TEST_F(ServicesTest, AreBroughtToAnyOfTheFourStatesAndBack) {
   EXPECT_EQ(systemd->unit("openibd.service").file, "enabled");
 }
 
-TEST_F(ServicesTest, WhatSystemdRefusesIsToldInItsWords) {
+TEST_F(ServicesTest, ReportsWhatSystemdRefuses) {
   EXPECT_EQ(apply("service[nfs]", Value::text("running")),
             "refused: systemd: Unit file nfs.service is masked.");
-  EXPECT_EQ(apply("service[none-such]", Value::text("running")),
-            "unsupported: systemd has no none-such.service; packages are installed by hand, not by lockstep");
+  EXPECT_EQ(
+      apply("service[none-such]", Value::text("running")),
+      "unsupported: systemd has no none-such.service; packages are installed manually, not by lockstep");
   EXPECT_EQ(apply("service[dbus]", Value::text("disabled")),
             "refused: systemd: dbus.service is stopped all the same (inactive, static)");
   EXPECT_EQ(apply("service[lldpd]", Value::text("on")).substr(0, 12), "invalid spec");
@@ -67,14 +68,14 @@ TEST_F(ServicesTest, WhatSystemdRefusesIsToldInItsWords) {
             "refused: systemd StartUnit openibd.service: dependency");
 }
 
-TEST_F(ServicesTest, OneThatDoesNotStartIsNotEnabledEither) {
+TEST_F(ServicesTest, AreNotEnabledWhenTheyDoNotStart) {
   systemd->set("openibd.service", {"inactive", "disabled", "dependency"});
   EXPECT_EQ(apply("service[openibd]", Value::text("running")),
             "refused: systemd StartUnit openibd.service: dependency");
   EXPECT_EQ(value("service[openibd]"), "disabled");
 }
 
-TEST_F(ServicesTest, AJobThatIsNotDoneByTheDeadlineHasAnUnknownOutcome) {
+TEST_F(ServicesTest, AJobThatMissesTheDeadlineHasAnUnknownOutcome) {
   systemd->set("openibd.service", {"inactive", "enabled", "never"});
   const auto answers = part->apply({{path("service[openibd]"), {}, Value::text("running"), 0}}, {},
                                    within(std::chrono::milliseconds(300)));
@@ -82,7 +83,7 @@ TEST_F(ServicesTest, AJobThatIsNotDoneByTheDeadlineHasAnUnknownOutcome) {
   EXPECT_EQ(answers[0]->kind, ErrorKind::unknown_outcome);
 }
 
-TEST_F(ServicesTest, ASilentManagerIsUnreadAtTheDeadline) {
+TEST_F(ServicesTest, AreUnreadAtTheDeadlineWhenTheManagerHangs) {
   systemd->fall_silent();
   TreeBuilder tree;
   part->read(Scope{{path("service[x]").row()}, scope.named}, {}, tree, unread,
@@ -93,13 +94,13 @@ TEST_F(ServicesTest, ASilentManagerIsUnreadAtTheDeadline) {
 
 using ServicesWithout = HostLab;
 
-TEST_F(ServicesWithout, SystemdTheMachineLacksThem) {
+TEST_F(ServicesWithout, SystemdAreNotSupported) {
   make({"service[lldpd]"});
   EXPECT_EQ(lacks("service[lldpd]"), "not booted with systemd (no /run/systemd/system)");
   EXPECT_EQ(not_read("service[lldpd]"), "");
 }
 
-TEST_F(ServicesWithout, ABusTheyAreUnread) {
+TEST_F(ServicesWithout, ABusAreUnread) {
   std::filesystem::create_directories(host.root() / "run/systemd/system");
   make({"service[lldpd]"});
   EXPECT_EQ(lacks("service[lldpd]"), "");

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// Devices that hold a number each; one may take no other than it has, from some moment on.
+// Devices that hold a number each; one device may refuse other numbers, always or from a point on.
 class SharesOfThree : public ::testing::Test {
  protected:
   Shares to(int wanted) {
@@ -40,7 +40,7 @@ TEST_F(SharesOfThree, AreSetAllOrNone) {
   EXPECT_EQ(held, (std::vector<int>{7, 7, 7}));
 }
 
-TEST_F(SharesOfThree, WhatCannotBePutBackIsNamedAndMustBeLookedAt) {
+TEST_F(SharesOfThree, AFailedRollbackIsReportedWithAnUnknownOutcome) {
   refuses = 2;
   stuck_at = 0;
   const auto refused = set_all(to(7));
@@ -50,7 +50,7 @@ TEST_F(SharesOfThree, WhatCannotBePutBackIsNamedAndMustBeLookedAt) {
   EXPECT_EQ(held, (std::vector<int>{7, 2, 3}));
 }
 
-TEST_F(SharesOfThree, WhatDifferedComesBackByTheTextThatToldIt) {
+TEST_F(SharesOfThree, DifferingValuesAreRestoredByTheTextThatReportedThem) {
   Mixed mixed;
   Shares shares = to(7);
   ASSERT_TRUE(set_all(shares));

@@ -9,7 +9,7 @@ namespace {
 class Memlock : public HostLab {};
 constexpr const char* kOwnLimits = "etc/security/limits.d/60-lockstep.conf";
 
-TEST_F(Memlock, IsWhatALoginOfAnybodyGets) {
+TEST_F(Memlock, IsTheLimitOfEveryLogin) {
   EXPECT_EQ(value("memlock"), "(none)") << "a line for one group is not for everybody";
   host.file("etc/systemd/system.conf",
             "[Manager]\n#DefaultLimitMEMLOCK=8M\nDefaultLimitMEMLOCK=64M:infinity\n");
@@ -41,14 +41,14 @@ TEST_F(Memlock, SystemdsDropInsAreSortedByNameAcrossTheirFolders) {
   EXPECT_EQ(value("memlock"), "5242880");
 }
 
-TEST_F(Memlock, ANumberThatDoesNotFitNeverWraps) {
+TEST_F(Memlock, ANumberThatIsTooLargeDoesNotWrap) {
   host.file("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=16E\n");
   EXPECT_EQ(value("memlock"), "16E") << "systemd takes no such line";
   host.file("etc/security/limits.conf", "* - memlock 18014398509481985\n");
   EXPECT_EQ(value("memlock"), "unlimited") << "as pam_limits does";
 }
 
-TEST_F(Memlock, IsWrittenToAFileOfItsOwnAndTakenBack) {
+TEST_F(Memlock, IsWrittenToItsOwnFileAndRolledBack) {
   host.file("etc/security/limits.d/20-site.conf", "* - memlock 64\n");
   EXPECT_EQ(apply("memlock", Value::text("unlimited")), "");
   EXPECT_EQ(host.text(kOwnLimits), "# Written by lockstep: replaced whole.\n* - memlock unlimited\n");
@@ -63,7 +63,7 @@ TEST_F(Memlock, IsWrittenToAFileOfItsOwnAndTakenBack) {
   EXPECT_NE(apply("memlock", Value::text("1024\n* - nofile 1")).find("invalid spec"), std::string::npos);
 }
 
-TEST_F(Memlock, AForeignFileThatWinsIsNamed) {
+TEST_F(Memlock, ReportsAForeignFileThatTakesPrecedence) {
   host.file("etc/security/limits.d/90-site.conf", "* - memlock 64\n");
   const std::string answer = apply("memlock", Value::text("unlimited"));
   EXPECT_NE(answer.find("90-site.conf is read after"), std::string::npos) << answer;
@@ -73,7 +73,7 @@ TEST_F(Memlock, AForeignFileThatWinsIsNamed) {
 class KernelTest : public HostLab {};
 constexpr const char* kOwnModules = "etc/modules-load.d/60-lockstep.conf";
 
-TEST_F(KernelTest, WhatRunsIsReadAndIsAPersonsToChange) {
+TEST_F(KernelTest, TheRunningKernelIsReadAndRequiresManualChange) {
   make({"kernel/version"});
   EXPECT_EQ(value("kernel/version"), "6.1.0-18-amd64");
   EXPECT_NE(lacks("kernel/version").find("6.1.0-18-amd64 runs"), std::string::npos);
@@ -82,7 +82,7 @@ TEST_F(KernelTest, WhatRunsIsReadAndIsAPersonsToChange) {
   EXPECT_EQ(apply("kernel/parameter[nomodeset]", Value::present()).substr(0, 11), "unsupported");
 }
 
-TEST_F(KernelTest, ParametersAreThoseOfTheCommandLineUpToInits) {
+TEST_F(KernelTest, ReadsCommandLineParametersUpToTheArgumentsOfInit) {
   EXPECT_EQ(value("kernel/parameter[iommu=pt]"), "present");
   EXPECT_EQ(value("kernel/parameter[ro]"), "present");
   EXPECT_EQ(value("kernel/parameter[dyndbg=\"file a.c +p\"]"), "present");
@@ -90,7 +90,7 @@ TEST_F(KernelTest, ParametersAreThoseOfTheCommandLineUpToInits) {
   EXPECT_EQ(value("kernel/parameter[iommu]"), "(none)");
 }
 
-TEST_F(KernelTest, AModulesParameterCountsWhereTheModuleHasIt) {
+TEST_F(KernelTest, AModuleParameterCountsWhereTheModuleHasIt) {
   make({"kernel/parameter[mlx5-core.prof_sel=2]", "kernel/parameter[mlx5_core.debug=0]",
         "kernel/parameter[mlx5_core.debug=1]", "kernel/parameter[none.such=1]",
         "kernel/parameter[../../../etc.passwd=1]"});
@@ -100,13 +100,13 @@ TEST_F(KernelTest, AModulesParameterCountsWhereTheModuleHasIt) {
   EXPECT_EQ(value("kernel/parameter[none.such=1]"), "(none)");
 }
 
-TEST_F(KernelTest, ModulesAreListedInAFileOfOurOwn) {
+TEST_F(KernelTest, WritesModulesToItsOwnFile) {
   make({"kernel/module[nvidia-peermem]"});
   EXPECT_EQ(value("kernel/module[nvidia-peermem]"), "present") << "by /etc/modules";
   EXPECT_EQ(apply("kernel/module[rdma-ucm]", Value::present()), "");
   EXPECT_EQ(apply("kernel/module[ib_umad]", Value::present()), "");
   EXPECT_EQ(host.text(kOwnModules), "# Written by lockstep: replaced whole.\nib_umad\nrdma_ucm\n");
-  scope.named.push_back(path("kernel/module[rdma-ucm]"));  // as a step names what it writes
+  scope.named.push_back(path("kernel/module[rdma-ucm]"));  // as a step does for what it writes
   EXPECT_EQ(value("kernel/module[rdma-ucm]"), "present") << "in the spelling that was asked for";
   EXPECT_EQ(apply("kernel/module[ib_umad]", Value{}), "");
   EXPECT_EQ(apply("kernel/module[rdma-ucm]", Value{}), "");
@@ -117,14 +117,14 @@ TEST_F(KernelTest, ModulesAreListedInAFileOfOurOwn) {
   EXPECT_NE(apply("kernel/module[x y]", Value::present()).find("invalid spec"), std::string::npos);
 }
 
-TEST_F(KernelTest, AFileHidesThoseOfItsNameInFoldersAfter) {
+TEST_F(KernelTest, AFileHidesSameNamedFilesInLaterFolders) {
   host.file("usr/lib/modules-load.d/site.conf", "ib_ipoib\n");
   EXPECT_EQ(value("kernel/module[ib_ipoib]"), "present");
   host.file("etc/modules-load.d/site.conf", "; nothing\n");
   EXPECT_EQ(value("kernel/module[ib_ipoib]"), "(none)");
 }
 
-TEST_F(KernelTest, AKernelWithoutModulesSaysSo) {
+TEST_F(KernelTest, ReportsAKernelWithoutModules) {
   host.remove("proc/modules");
   EXPECT_NE(lacks("kernel/module[x]").find("/proc/modules"), std::string::npos);
   EXPECT_EQ(value("kernel/module[nvidia_peermem]"), "(none)");
@@ -132,7 +132,7 @@ TEST_F(KernelTest, AKernelWithoutModulesSaysSo) {
 
 class PackagesTest : public HostLab {};
 
-TEST_F(PackagesTest, InstalledOnesAreReadByName) {
+TEST_F(PackagesTest, ReadsInstalledPackagesByName) {
   make({"package[rdma-core]", "package[lldpd]", "package[libibverbs1]", "package[no-package]"});
   EXPECT_EQ(value("package[rdma-core]"), "44.0-2");
   EXPECT_EQ(value("package[libibverbs1]"), "1:44.0-2");
@@ -144,14 +144,14 @@ TEST_F(PackagesTest, InstalledOnesAreReadByName) {
   EXPECT_EQ(apply("package[rdma-core]", Value::text(">=52")).substr(0, 11), "unsupported");
 }
 
-TEST_F(PackagesTest, AMachineThatIsNotDebiansLacksThem) {
+TEST_F(PackagesTest, AreNotSupportedOutsideDebian) {
   host.remove("var/lib/dpkg");
   make({"package[rdma-core]"});
   EXPECT_NE(lacks("package[rdma-core]").find("dpkg"), std::string::npos);
   EXPECT_EQ(not_read("package[rdma-core]"), "");
 }
 
-TEST(DpkgStatus, OfNoPrefixAndNoFlippedByteMoreIsToldThanItSays) {
+TEST(DpkgStatus, TruncationAndFlippedBytesAddNoPackage) {
   const std::string whole =
       "Package: a\nStatus: install ok installed\nVersion: 1\n\nPackage: b\nStatus: install ok "
       "installed\nVersion: 2\n";
@@ -165,7 +165,7 @@ TEST(DpkgStatus, OfNoPrefixAndNoFlippedByteMoreIsToldThanItSays) {
   }
 }
 
-TEST(DpkgStatus, ThisMachinesOwnIsAsDpkgQuerySays) {
+TEST(DpkgStatus, MatchesDpkgQueryOnThisMachine) {
   if (!std::filesystem::exists("/var/lib/dpkg/status"))
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("the packages of this machine: it is no Debian machine");
   const auto status = HostFiles("/").read("/var/lib/dpkg/status");
@@ -177,7 +177,7 @@ TEST(DpkgStatus, ThisMachinesOwnIsAsDpkgQuerySays) {
 
 class FirmwareTest : public HostLab {};
 
-TEST_F(FirmwareTest, IsWhatTheRdmaDevicesOfThePlatformsNicsTell) {
+TEST_F(FirmwareTest, IsReadFromTheRdmaDevicesOfThePlatformsNics) {
   make({"firmware[connectx-7]", "firmware[thor2]"});
   EXPECT_EQ(value("firmware[connectx-7]"), "28.39.1002");
   EXPECT_EQ(value("firmware[thor2]"), "(none)");
@@ -189,7 +189,7 @@ TEST_F(FirmwareTest, IsWhatTheRdmaDevicesOfThePlatformsNicsTell) {
 
 // pci.ids of Debian 12, vendor 15b3: MT2892 Family [ConnectX-6 Dx], MT2910 Family [ConnectX-7], CX8 Family
 // [ConnectX-8], MT43244 BlueField-3 integrated ConnectX-7 network controller.
-TEST_F(FirmwareTest, NicsAreOfThePlatformThatPciIdsNames) {
+TEST_F(FirmwareTest, MatchesNicsToPlatformsByPciId) {
   const std::pair<std::string, std::string> models[] = {{"connectx-6-dx", "0x101d"},
                                                         {"connectx-7", "0x1021"},
                                                         {"connectx-8", "0x1023"},
@@ -205,7 +205,7 @@ TEST_F(FirmwareTest, NicsAreOfThePlatformThatPciIdsNames) {
   }
 }
 
-TEST_F(FirmwareTest, OfAPlatformWithoutIdsItIsNotSaidThatThereIsNoNic) {
+TEST_F(FirmwareTest, DoesNotReportAMissingNicForAPlatformWithoutIds) {
   make({"firmware[pollara-400]"});
   EXPECT_NE(lacks("firmware[pollara-400]").find("not known here"), std::string::npos);
 }

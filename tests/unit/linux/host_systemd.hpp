@@ -1,4 +1,4 @@
-// A stub of systemd's manager on a message bus of its own (dbus-daemon), for tests: it answers the calls of
+// A stub of systemd's manager on its own message bus (dbus-daemon), for tests: it answers the calls of
 // org.freedesktop.systemd1 that lockstep makes and keeps units in memory. No unit is ever started.
 #pragma once
 
@@ -28,7 +28,7 @@ class StubSystemd {
     std::string job = "done";
   };
 
-  // Why there can be none here; empty: there can.
+  // Why the stub cannot run here; empty if it can.
   static std::string impossible() {
     return std::filesystem::exists("/usr/bin/dbus-daemon") ? "" : "dbus-daemon is not installed";
   }
@@ -71,7 +71,7 @@ class StubSystemd {
     const std::lock_guard lock(mutex_);
     return units_[name];
   }
-  // From then on it takes calls and answers none.
+  // From now on the stub receives calls but does not answer them.
   void fall_silent() { silent_ = true; }
 
  private:
@@ -153,7 +153,7 @@ class StubSystemd {
     ::sd_bus_reply_method_errorf(call, "org.freedesktop.systemd1.NoSuchUnit", "Unit not found.");
   }
 
-  // The signal goes before the reply of a stop, and after that of a start: both happen.
+  // Sends the signal before the reply to a stop and after the reply to a start: systemd does both.
   void run(sd_bus_message* call, bool start) {
     const char* name = nullptr;
     const char* mode = nullptr;

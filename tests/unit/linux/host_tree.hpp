@@ -1,6 +1,6 @@
-// A recorded machine: the files that host readiness reads, as a server of GPUs and as many 400G NICs has them
-// (DGX H100's ids; two NUMA nodes; a PCIe switch for each GPU and its NIC), made anew in a folder of its own
-// for each test. Only what is read is there.
+// A recorded machine: the files that host readiness reads, for a server with GPUs and as many 400G NICs (PCI
+// ids of a DGX H100; two NUMA nodes; a PCIe switch for each GPU and its NIC). Each test gets a new copy in
+// its own folder, with only the files that are read.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace lockstep {
 
 // Configuration space with a PCI Express capability, MaxReadRequest 512, and, for bridges, ACS as Linux turns
-// it on beside an IOMMU.
+// it on with an IOMMU.
 inline std::string recorded_config(bool with_acs) {
   std::string out(4096, '\0');
   const auto word = [&out](std::size_t at, unsigned value) {
@@ -27,7 +27,7 @@ inline std::string recorded_config(bool with_acs) {
   word(0x34, 0x40);
   word(0x40, 0x6001);  // power management, next at 0x60
   word(0x60, 0x0010);  // PCI Express
-  word(0x68, 0x2830);  // DEVCTL: MaxReadRequest code 2, other bits as they come
+  word(0x68, 0x2830);  // DEVCTL: MaxReadRequest code 2, other bits arbitrary
   word(0x100, 0x0001);
   word(0x102, 0x1502);  // AER, next at 0x150
   if (!with_acs) return out;
@@ -41,7 +41,7 @@ inline std::string recorded_config(bool with_acs) {
 class RecordedHost {
  public:
   explicit RecordedHost(unsigned rails = 2) : rails_(rails) {
-    // In memory where there is such a place: hundreds of small files take a second on a busy disk.
+    // Prefers memory (/dev/shm): hundreds of small files take a second on a busy disk.
     const std::filesystem::path memory = "/dev/shm";
     std::string name =
         (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) /
@@ -69,12 +69,12 @@ class RecordedHost {
     out << std::ifstream(root_ / path, std::ios::binary).rdbuf();
     return out.str();
   }
-  // "0000:13:00.0": the NIC (or the GPU) of a rail.
+  // The PCI address of the NIC or GPU of a rail, such as "0000:13:00.0".
   static std::string nic(unsigned rail) { return on_bus(rail, 3, "00.0"); }
   static std::string gpu(unsigned rail) { return on_bus(rail, 4, "00.0"); }
-  // Downstream port of the switch, above the NIC.
+  // The downstream port of the PCIe switch above the NIC.
   static std::string port_above_nic(unsigned rail) { return on_bus(rail, 2, "00.0"); }
-  // The NIC of a rail as an RDMA device under MLNX_OFED, fresh from boot, with this port.
+  // The NIC of a rail as an RDMA device under MLNX_OFED as it is after boot, with this port.
   void rdma(unsigned rail, const std::string& port) const {
     const std::string device = "mlx5_" + std::to_string(rail);
     const std::string at = "sys/class/infiniband/" + device;
@@ -130,7 +130,7 @@ class RecordedHost {
     return std::string("0000:") + "12345678"[rail] + std::to_string(offset) + ":" + function;
   }
 
-  // `above`: host bridge and bridges, from the top.
+  // `above`: the host bridge and the bridges above the function, from the top.
   void function(const std::string& above, const std::string& address, const std::string& ids,
                 const std::string& numa, const std::string& link, bool with_acs) const {
     const std::string at = "sys/devices/" + above + "/" + address;
@@ -180,7 +180,7 @@ class RecordedHost {
     interrupts(nic(i), 100 + 8 * i, 4);
   }
 
-  // A 1G port without RDMA and the console's VGA: neither is of the fabric.
+  // A 1G port without RDMA and the console's VGA, which do not belong to the fabric.
   void management() const {
     function("pci0000:00", "0000:00:01.0", "0x060400 0x8086 0x352a", "0", "8.0 1", true);
     function("pci0000:00/0000:00:01.0", "0000:02:00.0", "0x020000 0x8086 0x1533", "0", "2.5 1", false);

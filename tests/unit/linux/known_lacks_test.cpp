@@ -12,7 +12,7 @@ namespace {
 constexpr RowId kGovernor = row("cpu/governor");
 constexpr RowId kMemlock = row("memlock");
 
-// Lacks all of its rows, and counts how often it is asked.
+// Supports none of its rows, and records each request.
 class CountingPart final : public LinuxPart {
  public:
   std::vector<RowId> reads() const override { return {kGovernor, kMemlock}; }
@@ -58,7 +58,7 @@ class KnownLacksTest : public ::testing::Test {
   KnownLacks known_{target_, parts_, rows_};
 };
 
-TEST_F(KnownLacksTest, AreAskedForOnceForABootItsPortsAndTheNames) {
+TEST_F(KnownLacksTest, AreReadOncePerBootPortsAndNames) {
   const std::vector<Link> ports{port("rail0", 2)};
   EXPECT_EQ(lacks("boot1", ports), 2U);
   EXPECT_EQ(lacks("boot1", ports), 2U);
@@ -74,7 +74,7 @@ TEST_F(KnownLacksTest, AreAskedForOnceForABootItsPortsAndTheNames) {
   EXPECT_EQ(part().asked.size(), 6U) << "another name is looked for";
 }
 
-TEST_F(KnownLacksTest, AreThoseOfTheScopeAndNoOtherRowIsAskedFor) {
+TEST_F(KnownLacksTest, AreReadForTheScopeOnly) {
   EXPECT_EQ(lacks("boot1", {}, Scope{{kMemlock}}), 1U);
   EXPECT_EQ(lacks("boot1", {}, Scope{{kMemlock}}), 1U);
   EXPECT_EQ(lacks("boot1", {}), 2U);
@@ -82,7 +82,7 @@ TEST_F(KnownLacksTest, AreThoseOfTheScopeAndNoOtherRowIsAskedFor) {
   EXPECT_EQ(lacks("boot1", {}, Scope{{row("sysctl[*]")}}), 0U);
 }
 
-TEST_F(KnownLacksTest, WhatHadNoAnswerInTimeIsAskedForAgainAndLeavesTimeToTellTheRest) {
+TEST_F(KnownLacksTest, RowsThatTimeOutAreRetriedAndLeaveTimeForTheRest) {
   part().hangs = true;
   const Call call = within(std::chrono::seconds(1));
   EXPECT_EQ(known_.of(Scope{}, "boot1", {}, call).unknown, rows_);

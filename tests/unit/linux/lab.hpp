@@ -1,5 +1,5 @@
-// Two network namespaces joined by a veth pair, made and removed with plain iproute2, so that the driver is
-// tested against what another program sees and does. Skips the test with a plain line when not root.
+// Two network namespaces joined by a veth pair, created and removed with plain iproute2, so that the driver
+// is tested against what another program sees and does. Skips the test with a reason when not root.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Lab : public ::testing::Test {
     LOCKSTEP_NEEDS_ROOT("makes network namespaces");
     static int count = 0;
     name_ = "lslinux-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-    // One batch: both ends made in place.
+    // One batch that creates both ends in their namespaces.
     const std::string batch = "netns add " + name_ + "\nnetns add " + name_ + "p\n" +
                               "link add name rail0 netns " + name_ +
                               " mtu 1500 type veth peer name swp1 netns " + name_ + "p mtu 9216\n";
@@ -75,7 +75,7 @@ class Lab : public ::testing::Test {
   std::string said(const std::string& tool, const std::string& rest) const {
     return shell_output(tool + " -n " + name_ + " " + rest);
   }
-  // Sets rail0 up and waits until both ends take frames.
+  // Sets rail0 up and waits until both ends accept frames.
   void bring_up() const {
     ASSERT_EQ(ip("link set rail0 up"), 0);
     await_operational(path(), {"rail0"});
@@ -93,7 +93,7 @@ class Lab : public ::testing::Test {
     EXPECT_TRUE(parsed) << entry;
     return parsed ? observed({*parsed}).have.value(*parsed) : Value{};
   }
-  // Applies; every outcome's text ("" is done), in order.
+  // Applies the changes; returns the text of every outcome in order ("" on success).
   std::vector<std::string> apply(const std::vector<std::pair<std::string, Value>>& wanted) {
     ChangeSet changes;
     for (const auto& [entry, want] : wanted) {

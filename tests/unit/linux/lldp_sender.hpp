@@ -1,4 +1,4 @@
-// An LLDP sender, as a neighbour without lldpd would be (IEEE 802.1AB-2016, 8.2 and 8.5).
+// An LLDP sender in place of a neighbour that runs lldpd (IEEE 802.1AB-2016, 8.2 and 8.5).
 #pragma once
 
 #include <netpacket/packet.h>
@@ -24,7 +24,7 @@ struct LldpAnnouncement {
   std::chrono::seconds lifetime{120};       // 802.1AB's default: 4 x 30 s
 };
 
-// A whole Ethernet frame, to the nearest-bridge group address.
+// Encodes a complete Ethernet frame to the nearest-bridge group address.
 inline std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement) {
   std::vector<std::byte> out;
   const auto put = [&out](std::uint64_t number, int size) {
@@ -34,7 +34,7 @@ inline std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement) 
   const auto put_text = [&out](std::string_view text) {
     for (const char one : text) out.push_back(static_cast<std::byte>(one));
   };
-  // Type in 7 bits, length in 9.
+  // 7 bits of type, 9 bits of length.
   const auto put_head = [&put](unsigned type, std::size_t length) { put(type << 9U | length, 2); };
   std::vector<std::byte> mac = announcement.hardware_address;
   mac.resize(6);
@@ -52,11 +52,11 @@ inline std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement) 
   put(static_cast<std::uint64_t>(announcement.lifetime.count()), 2);
   put_head(5, announcement.system_name.size());
   put_text(announcement.system_name);
-  put_head(0, 0);  // the end
+  put_head(0, 0);  // end of LLDPDU
   return out;
 }
 
-// Sends it on an interface of the calling thread's network namespace. False: not sent, as without a carrier.
+// Sends a frame on an interface of the calling thread's network namespace. False: not sent (e.g. no carrier).
 inline bool send_lldp(const std::string& interface, const LldpAnnouncement& announcement) {
   const Call call{std::chrono::steady_clock::now() + std::chrono::seconds(5), {}, -1};
   auto session = Session::open(call);

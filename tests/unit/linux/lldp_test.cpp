@@ -24,7 +24,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> numbers) {
   return out;
 }
 
-// As lldpd sends it: chassis and port by MAC address, the interface's name as description.
+// A frame in the form of lldpd: chassis and port by MAC address, the interface name as port description.
 const std::vector<std::byte> kFromLldpd =
     bytes({0x02, 0x07, 0x04, 0x52, 0x54, 0x00, 0x12, 0x34, 0x56,  // chassis: MAC
            0x04, 0x07, 0x03, 0x52, 0x54, 0x00, 0x12, 0x34, 0x57,  // port: MAC
@@ -35,7 +35,7 @@ const std::vector<std::byte> kFromLldpd =
            0xFE, 0x06, 0x00, 0x12, 0x0F, 0x01, 0x03, 0x01,        // 802.3: skipped
            0x00, 0x00, 0xFF, 0xFF});                              // end, then padding
 
-TEST(Lldp, TellsDeviceAndPortAsLldpdSendsThem) {
+TEST(Lldp, DecodesDeviceAndPortAsLldpdSendsThem) {
   const auto neighbour = decode_lldp(kFromLldpd);
   ASSERT_TRUE(neighbour);
   EXPECT_EQ(neighbour->text(), "leaf0:swp1");
@@ -44,7 +44,7 @@ TEST(Lldp, TellsDeviceAndPortAsLldpdSendsThem) {
   EXPECT_EQ(neighbour->lifetime, std::chrono::seconds(120));
 }
 
-TEST(Lldp, WhatIsEncodedIsDecoded) {
+TEST(Lldp, EncodedFramesDecode) {
   const auto frame =
       encode_lldp(LldpAnnouncement{"gpu1", "rail0", bytes({2, 0, 0, 0, 0, 1}), std::chrono::seconds(30)});
   constexpr std::size_t kEthernetHeader = 14;
@@ -54,7 +54,7 @@ TEST(Lldp, WhatIsEncodedIsDecoded) {
   EXPECT_EQ(neighbour->lifetime, std::chrono::seconds(30));
 }
 
-TEST(Lldp, WhatIsNotPrintableNeverReachesATerminal) {
+TEST(Lldp, EscapesUnprintableBytes) {
   auto frame = kFromLldpd;
   frame[22 + 2] = std::byte{0x1B};  // the first letter of the system name
   const auto neighbour = decode_lldp(frame);
@@ -66,7 +66,7 @@ TEST(Lldp, WhatIsNotPrintableNeverReachesATerminal) {
   EXPECT_EQ(other.text(), "leaf\\xff\\x0a0:swp1\\x7f") << "neither UTF-8 nor one line";
 }
 
-TEST(Lldp, EveryTruncationIsRefusedOrSaysLess) {
+TEST(Lldp, EveryTruncationIsRefusedOrHasFewerFields) {
   for (std::size_t size = 0; size < kFromLldpd.size(); ++size) {
     const std::vector<std::byte> cut(kFromLldpd.begin(),
                                      kFromLldpd.begin() + static_cast<std::ptrdiff_t>(size));
@@ -90,11 +90,11 @@ class LldpOnTheWire : public Lab {
     if (IsSkipped() || HasFatalFailure()) return;
     bring_up();
   }
-  // By swp1, of the calling thread's network namespace.
+  // Sends from swp1 in the network namespace of the calling thread.
   static bool announce_leaf0() { return send_lldp("swp1", {"leaf0", "swp1", bytes({2, 0, 0, 0, 0, 1})}); }
 };
 
-TEST_F(LldpOnTheWire, AnAnnouncementIsHeardAtTheOtherEnd) {
+TEST_F(LldpOnTheWire, AnAnnouncementIsReceivedAtTheOtherEnd) {
   std::optional<LldpListener> listener;
   ASSERT_TRUE(in_namespace(path(), [&] {
     auto opened = LldpListener::open(within(std::chrono::seconds(5)));
@@ -135,7 +135,7 @@ class RealLldpd : public LldpOnTheWire {
   std::vector<pid_t> children_;
 };
 
-TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
+TEST_F(RealLldpd, ReportsThePeersOfEachPort) {
   if (::access("/usr/sbin/lldpd", X_OK) != 0) LOCKSTEP_NOT_TESTED_BUT_ON_CI("needs lldpd");
   const std::string folder = "/tmp/" + name_;
   ASSERT_EQ(shell("mkdir -p " + folder), 0);
@@ -145,7 +145,7 @@ TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   Observation seen;
   do {
-    // Our own announcement: lldpd's next one may be 30 s away.
+    // We send an announcement because the next one of lldpd may be 30 s away.
     ASSERT_TRUE(in_namespace(path() + "p", [] { (void)announce_leaf0(); }));
     seen = observed();
   } while (!seen.have.value(peer) && std::chrono::steady_clock::now() < deadline);
@@ -155,13 +155,13 @@ TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
   shell("rm -r " + folder);
 }
 
-TEST_F(LldpOnTheWire, ALldpdThatIsNotThereLeavesPeersUnread) {
+TEST_F(LldpOnTheWire, AMissingLldpdLeavesPeersUnread) {
   attached_ = make_linux_driver(target("/tmp/lslinux-none"));
   EXPECT_TRUE(is_unread(observed().unread, *Path::parse("interface[rail0]/peer")));
   EXPECT_EQ(value("interface[rail0]/mtu"), Value::integer(1500));
 }
 
-// One that takes connections and says nothing.
+// A stand-in for an lldpd that accepts connections and never answers.
 class HungLldpd : public ::testing::Test {
  protected:
   HungLldpd()
@@ -180,7 +180,7 @@ class HungLldpd : public ::testing::Test {
   Descriptor listener_;
 };
 
-TEST_F(HungLldpd, AStopEndsTheWaitForItsTurn) {
+TEST_F(HungLldpd, AStopEndsTheWaitForTheFirstCall) {
   if (read_lldpd("/tmp/lslinux-none", within(std::chrono::seconds(1))).why->kind == ErrorKind::unsupported)
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("lldpd: built without liblldpctl");
   const Descriptor let_go(::eventfd(0, EFD_CLOEXEC));

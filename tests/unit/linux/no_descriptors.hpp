@@ -1,4 +1,4 @@
-// While it is there, this process can open nothing: a kernel that can't be asked.
+// While an object of this class exists, the process cannot open files or sockets to query the kernel.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Waits, by netlink, until ports take frames: the kernel tells of a carrier late (linkwatch), and until then
-// a port drops without a word what is sent (its queues have the noop qdisc, dev_activate()).
+// Waits, by netlink, until ports accept frames: the kernel reports a carrier late (linkwatch), and until then
+// a port silently drops what is sent (its queues have the noop qdisc, dev_activate()).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// Of the socket's network namespace.
+// `ports` are in the network namespace of the socket.
 inline void await_operational(netlink::Socket& socket, std::set<std::string> ports) {
   const Call call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
   while (!ports.empty() && !call.must_end(std::chrono::steady_clock::now())) {

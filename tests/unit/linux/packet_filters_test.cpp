@@ -1,5 +1,5 @@
-// Packet filters on a real kernel: what is named is what takes packets away, as pings and counters show, and
-// the rule sets that others legitimately have on such machines are not named.
+// Packet filters on a real kernel: the driver reports those that drop packets, as pings and counters prove,
+// and does not report the rule sets that other software legitimately uses on such machines.
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 class Filtered : public Diverted {
  protected:
-  // In place of those that were there. A block ends with its line, as nft(8) wants it.
+  // Replaces the rules that are loaded. nft(8) requires a block to end at the end of a line.
   void load(std::string rules) const {
     for (std::size_t at = 0; (at = rules.find("} }", at)) != rules.npos;) rules[++at] = '\n';
     std::ofstream(file()) << "flush ruleset\n" << rules << "\n";
@@ -36,7 +36,7 @@ class Filtered : public Diverted {
     if (!name_.empty()) ::unlink(file().c_str());
     Diverted::TearDown();
   }
-  // Whether a packet to RoCE's port that the host sends leaves the leaf: counted by a rule behind all others.
+  // Whether a packet from the host to the RoCE port leaves the leaf, counted by a rule after all others.
   bool roce_arrives() const {
     EXPECT_EQ(in("nft add table inet counted '{ chain last { type filter hook postrouting priority 900; udp "
                  "dport 4791 counter; }; }'"),
@@ -51,10 +51,10 @@ class Filtered : public Diverted {
 struct FilterCase {
   const char* rules;
   const char* named;
-  const char* lost = "10.64.1.1";  // by ping; null: nothing is
+  const char* lost = "10.64.1.1";  // address that no longer answers pings; null if all do
 };
 
-TEST_F(Filtered, WhatDropsAPoolsPacketsIsNamedByItsHook) {
+TEST_F(Filtered, ReportsWhatDropsAPoolsPacketsByItsHook) {
   const FilterCase cases[] = {
       {"table inet f { chain c { type filter hook forward priority 0; policy drop; } }",
        "nft inet f c (forward): policy drop"},
@@ -114,8 +114,8 @@ TEST_F(Filtered, WhatDropsAPoolsPacketsIsNamedByItsHook) {
   }
 }
 
-// By a rule for one pair of ports that are not neighbours in the order of links.
-TEST_F(Filtered, WhatDropsBetweenAnyTwoPortsIsNamed) {
+// Uses a rule for one pair of ports that are not adjacent in the order of links.
+TEST_F(Filtered, ReportsWhatDropsBetweenAnyTwoPorts) {
   make(kExtra);
   const auto named = [this] {
     return culprits("diverted[10.64.0.0/16]/filters",
@@ -130,7 +130,7 @@ TEST_F(Filtered, WhatDropsBetweenAnyTwoPortsIsNamed) {
   }
 }
 
-TEST_F(Filtered, ARuleForRocesPortIsNamedThoughPingsPass) {
+TEST_F(Filtered, ReportsARuleForTheRocePortThoughPingsPass) {
   EXPECT_TRUE(roce_arrives());
   for (const char* rule : {"udp dport 4791 drop", "udp dport 4000-5000 reject", "udp sport > 49000 drop"}) {
     SCOPED_TRACE(rule);
@@ -142,8 +142,8 @@ TEST_F(Filtered, ARuleForRocesPortIsNamedThoughPingsPass) {
   EXPECT_FALSE(roce_arrives());
 }
 
-// By ways on which a rule, a mark, or what connection tracking says is not what a first look makes of it.
-TEST_F(Filtered, WhatLosesRocesPacketsByDetoursIsNamed) {
+// Rules whose effect depends on chains, marks or the state of connection tracking.
+TEST_F(Filtered, ReportsIndirectLossOfRocePackets) {
   const std::string forward = "chain c { type filter hook forward priority 0; ";
   const std::string accepts = "policy drop; ct state established,related,new accept; }";
   for (const std::string& rules : std::vector<std::string>{
@@ -170,14 +170,14 @@ TEST_F(Filtered, WhatLosesRocesPacketsByDetoursIsNamed) {
   load("table inet f { limit few { rate 1/hour burst 1 packets }\n" + forward +
        "policy drop; limit name few accept; }\n}");
   EXPECT_EQ(filters(), Texts{"nft inet f c (forward): policy drop"});
-  // What a server answers first, and data.
+  // The first answer of a server (SYN and ACK), and data.
   for (const char* const flags : {"tcp flags & (syn|ack) == syn|ack drop", "tcp flags & psh == psh drop"}) {
     load("table inet f { " + forward + flags + "; }\n}");
     EXPECT_EQ(filters(), Texts{"nft inet f c (forward): drop"}) << flags;
   }
 }
 
-TEST_F(Filtered, WhatCanMeetNoPacketOfThePoolIsNotNamed) {
+TEST_F(Filtered, IgnoresRulesThatMatchNoPacketOfThePool) {
   for (const char* rules :
        {"table inet f { flags dormant; chain c { type filter hook forward priority 0; policy drop; } }",
         "table inet f { chain c { drop; } }",
@@ -209,8 +209,8 @@ TEST_F(Filtered, WhatCanMeetNoPacketOfThePoolIsNotNamed) {
   }
 }
 
-// What a host gets and sends is judged, and not what it would forward.
-TEST_F(Filtered, OfAHostTheHooksOfItsOwnTrafficCount) {
+// The filters for traffic that a host receives and sends count, and not those for what it would forward.
+TEST_F(Filtered, OnAHostTheHooksOfItsOwnTrafficCount) {
   load("table ip f { chain c { type filter hook forward priority 0; policy drop; } }");
   EXPECT_EQ(filters_of_host(), Texts{}) << "Docker's policy";
   load("table inet f { chain c { type filter hook input priority 0; policy drop; iifname up0 accept; } }");
@@ -223,7 +223,7 @@ TEST_F(Filtered, OfAHostTheHooksOfItsOwnTrafficCount) {
   EXPECT_EQ(filters_of_host(), Texts{}) << "of another of the pool's addresses";
 }
 
-TEST_F(Filtered, WhatOthersLegitimatelyHaveIsNotNamed) {
+TEST_F(Filtered, IgnoresWhatOtherSoftwareLegitimatelyConfigures) {
   if (shell("which iptables-nft-restore") != 0)
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("iptables-nft is missing (package iptables)");
   restore("iptables-nft-restore", kDocker);
@@ -238,7 +238,7 @@ TEST_F(Filtered, WhatOthersLegitimatelyHaveIsNotNamed) {
   EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
-TEST_F(Filtered, WhatIptablesDropsIsNamed) {
+TEST_F(Filtered, ReportsWhatIptablesDrops) {
   if (shell("which iptables-nft") != 0)
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("iptables-nft is missing (package iptables)");
   for (const char* rule : {"-i rail0 -j DROP", "-d 10.64.1.0/24 -j REJECT", "-p udp --dport 4791 -j DROP",
@@ -260,9 +260,9 @@ TEST_F(Filtered, WhatIptablesDropsIsNamed) {
   }
 }
 
-// What the kernel says of some rules, cut and changed at each byte: an answer or an Error, and a walk of what
-// came of it ends.
-TEST_F(Filtered, MessagesThatAreCutOrWrongAreNoUndefinedBehaviour) {
+// Truncates and changes messages of the kernel about rules at each byte: the decoder returns an answer or an
+// Error, and a walk through the decoded rules ends.
+TEST_F(Filtered, CutAndMutatedMessagesAreNoUndefinedBehaviour) {
   load(
       "table inet f { set s { type ipv4_addr; flags interval; elements = { 10.64.1.0-10.64.1.9 } }\n"
       "chain d { drop; }\nchain c { type filter hook forward priority 0; policy drop; iifname . ip daddr { a "

@@ -1,5 +1,5 @@
-// What others put on ports, on a real kernel: programs, queues and policies that take packets away, as pings
-// show, are named, and what is Lockstep's is not.
+// What other software attaches to ports, on a real kernel: programs, queues and policies that drop packets,
+// as pings prove, are reported, and those of Lockstep are not.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
@@ -23,7 +23,7 @@ namespace {
 
 using PortFilters = Diverted;
 
-// A program that does one thing with each packet, attached as any other program attaches one (linux/bpf.h).
+// A BPF program that returns the same verdict for each packet, attached in the usual way (linux/bpf.h).
 class Program {
  public:
   Program(bpf_prog_type type, std::int32_t verdict) {
@@ -88,7 +88,7 @@ class FilteredByPrograms : public Diverted {
   }
 };
 
-TEST_F(FilteredByPrograms, FiltersOfTcAreNamedButForOurs) {
+TEST_F(FilteredByPrograms, ReportsTcFiltersExceptOurs) {
   const Program drops(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_SHOT);
   const Program passes(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_UNSPEC);
   if (!drops || !passes) LOCKSTEP_NOT_TESTED("this kernel loads no programs for tc");
@@ -109,8 +109,8 @@ TEST_F(FilteredByPrograms, FiltersOfTcAreNamedButForOurs) {
   EXPECT_EQ(filters(), Texts{"tc ingress of up0: u32 pref 7"});
 }
 
-// By whatever hand, and wherever: a queue that holds packets back, and a filter at the queueing that is ours.
-TEST_F(PortFilters, ForeignQueuesAndFiltersAtOurQueueingAreNamed) {
+// A queue that delays packets, at any place and with any handle, and a foreign filter in our own queueing.
+TEST_F(PortFilters, ReportsForeignQueuesAndFiltersInOurQueueing) {
   ASSERT_EQ(tc("qdisc add dev up0 root handle 4c53: htb default 10"), 0);
   ASSERT_EQ(tc("class add dev up0 parent 4c53: classid 4c53:10 htb rate 1gbit"), 0);
   ASSERT_EQ(tc("filter add dev up0 parent 4c53: pref 76 protocol ip handle ::1b u32 match ip dsfield 0x68 "
@@ -152,7 +152,7 @@ TEST_F(PortFilters, ForeignQueuesAndFiltersAtOurQueueingAreNamed) {
   EXPECT_EQ(filters(), Texts{}) << "as the kernel's own";
 }
 
-TEST_F(PortFilters, PoliciesOfIpsecThatTakeThePoolsPacketsAreNamed) {
+TEST_F(PortFilters, ReportsIpsecPoliciesThatMatchThePool) {
   const auto policy = [&](const std::string& line) { return ip("xfrm policy " + line); };
   if (policy("add src 10.65.0.0/16 dst 10.65.0.0/16 dir fwd action block") != 0)
     LOCKSTEP_NOT_TESTED("this kernel has no IPsec (CONFIG_XFRM_USER)");
@@ -190,7 +190,7 @@ TEST_F(PortFilters, PoliciesOfIpsecThatTakeThePoolsPacketsAreNamed) {
   EXPECT_EQ(filters(), Texts{"xfrm policy out: from 10.64.0.0/16 to 10.64.0.0/16 tmpl"});
 }
 
-TEST_F(FilteredByPrograms, AnXdpProgramIsNamed) {
+TEST_F(FilteredByPrograms, ReportsAnXdpProgram) {
   const Program drops(BPF_PROG_TYPE_XDP, XDP_DROP);
   if (!drops || !does(path(), xdp_request(drops)))
     LOCKSTEP_NOT_TESTED("this kernel attaches no XDP program to a veth");

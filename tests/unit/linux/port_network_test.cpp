@@ -1,4 +1,4 @@
-// What a port has of the network, kept and put back in a namespace.
+// The network configuration of a port, saved and restored in a namespace.
 #include "drivers/linux/devlink/port_network.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using devlink_map::Attempts;
 using devlink_map::PortNetwork;
 
-TEST(Attempts, TellTheFirstErrorWithTheOthersInItsWordsEachOnce) {
+TEST(Attempts, ReportTheFirstErrorAndTheOthersOnceEach) {
   Attempts all;
   all.add(Result<Done>(Done{}));
   EXPECT_TRUE(all.outcome());
@@ -46,7 +46,7 @@ class PortNetworkLab : public Lab {
     EXPECT_TRUE(in_namespace(path(), [&] { out = network.put_back(within(kSoon)); }));
     return out;
   }
-  // As after a reload: the port is another.
+  // Recreates the port, as a reload does.
   void make_anew() {
     ASSERT_EQ(ip("link del rail0"), 0);
     ASSERT_EQ(ip("link add name rail0 type veth peer name swp1 netns " + name_ + "p"), 0);
@@ -59,7 +59,7 @@ class PortNetworkLab : public Lab {
   static constexpr std::chrono::seconds kSoon{5};
 };
 
-TEST_F(PortNetworkLab, AnAddressWithALifetimeIsLeftToWhoeverRenewsIt) {
+TEST_F(PortNetworkLab, DoesNotRestoreAnAddressWithALifetime) {
   ASSERT_EQ(ip("address add 192.0.2.9/24 dev rail0 valid_lft 600 preferred_lft 300"), 0);
   const PortNetwork before = kept();
   make_anew();
@@ -69,7 +69,7 @@ TEST_F(PortNetworkLab, AnAddressWithALifetimeIsLeftToWhoeverRenewsIt) {
   EXPECT_FALSE(has("192.0.2.9"));
 }
 
-TEST_F(PortNetworkLab, WhatTheKernelRefusesIsToldAndTheRestIsPutBack) {
+TEST_F(PortNetworkLab, ReportsWhatTheKernelRefusesAndRestoresTheRest) {
   ASSERT_EQ(ip("address add 2001:db8::1/64 dev rail0 nodad"), 0);
   ASSERT_EQ(ip("route add 198.51.100.0/24 via 192.0.2.2 proto 76 table 1001"), 0);
   const PortNetwork before = kept();

@@ -1,5 +1,6 @@
-// Messages of ETS, mqprio, flower and skbedit as Linux 6.1.192 sent them in the VM lab (tests/vm) of what
-// tc(8) made, decoded, cut and mutated; and our requests, in the bytes that tc(8) sends.
+// Decoding of messages of ETS, mqprio, flower and skbedit that Linux 6.1.192 sent in the VM lab (tests/vm)
+// about objects made by tc(8), also truncated and mutated; and our requests, compared with the bytes that
+// tc(8) sends.
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
 
@@ -27,7 +28,7 @@ constexpr std::string_view kMqprio =
     "00000000000000000000000000000000000000000000000005000c000000000030000700140001000000000000000000"
     "00000000000000001800030000000000000000000000000000000000000000002c000300000000000000000000000000"
     "00000000000000000000000000000000000000000000000000000000";
-// egress pref 80 protocol ip flower: the classifier, as there is one message of it before its filters
+// egress pref 80 protocol ip flower: the classifier, for which one message precedes its filters
 constexpr std::string_view kPlace =
     "000000000300000000000000f3ffffff080050000b000100666c6f776572000008000b0000000000";
 // egress pref 80 handle 1 protocol ip flower action skbedit priority 8 continue
@@ -112,7 +113,7 @@ TEST(QueueingMessages, QdiscsAreDecoded) {
   EXPECT_EQ((*mqprio)->mqprio, three_classes());
 }
 
-TEST(QueueingMessages, AnMqprioWhoseQueuesWentHasNoClasses) {
+TEST(QueueingMessages, AnMqprioWithoutQueuesHasNoClasses) {
   Buffer without = bytes_of(kMqprio);
   ASSERT_EQ(without.at(36), std::byte{3});  // num_tc, the first of the options
   without[36] = std::byte{0};
@@ -128,12 +129,12 @@ TEST(QueueingMessages, FiltersOfOurShapeAreDecoded) {
   EXPECT_EQ(filter_of(kDscpV6), (PriorityFilter{kPort, true, 26, 0x11, 0x1B}));
 }
 
-TEST(QueueingMessages, FiltersOfAnotherShapeAreSomebodyElses) {
+TEST(QueueingMessages, FiltersOfAnotherShapeAreForeign) {
   for (const std::string_view one : {kPlace, kWithSource, kEnding, kMarking}) EXPECT_FALSE(filter_of(one));
 }
 
-// What a request says is decoded as what the kernel says is.
-TEST(QueueingMessages, RequestsSayWhatTheKernelThenSays) {
+// The decoder accepts a request because it has the same format as a message of the kernel.
+TEST(QueueingMessages, RequestsMatchWhatTheKernelThenReports) {
   const auto payload = [](netlink::Request& request) {
     const netlink::Bytes whole = request.finish(1).subspan(NLMSG_HDRLEN);
     return Buffer(whole.begin(), whole.end());
@@ -142,7 +143,7 @@ TEST(QueueingMessages, RequestsSayWhatTheKernelThenSays) {
   const auto told = decode_qdisc(payload(ets));
   ASSERT_TRUE(told && *told);
   EXPECT_EQ((*told)->ets, three_bands());
-  // The options are those that tc(8) had the kernel keep: between the kind and the counters, byte for byte.
+  // The options equal, byte for byte, those that tc(8) set in the kernel: between the kind and the counters.
   const Buffer kept = bytes_of(kEts);
   const Buffer sent = payload(ets);
   const auto options = [](const Buffer& all) { return Buffer(all.begin() + 28, all.begin() + 28 + 172); };
@@ -163,7 +164,7 @@ TEST(QueueingMessages, RequestsSayWhatTheKernelThenSays) {
   }
 }
 
-TEST(QueueingMessages, ALieIsAnError) {
+TEST(QueueingMessages, InconsistentMessagesAreAnError) {
   const auto changed = [](std::size_t at, unsigned byte) {
     Buffer out = bytes_of(kEts);
     out.at(at) = static_cast<std::byte>(byte);
@@ -180,7 +181,7 @@ TEST(QueueingMessages, ALieIsAnError) {
   EXPECT_FALSE(decode_qdisc(mqprio)) << "a priority in no class";
 }
 
-TEST(QueueingMessages, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(QueueingMessages, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   for (const std::string_view one : kAll)
     fuzz(std::string(one), [](netlink::Bytes bytes) {
       (void)decode_qdisc(bytes);

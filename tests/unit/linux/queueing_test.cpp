@@ -1,5 +1,5 @@
-// What the carriers of a port's classes ask of the kernel, held against a kernel of tables: what was asked
-// for reads back, from any state to any other. What real ones do is in scheduler_test.cpp and in tests/vm.
+// The kernel requests of the carriers of a port's classes, against a kernel simulated by tables: the desired
+// state reads back after any transition. scheduler_test.cpp and tests/vm test real kernels.
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t kPort = 7;
 
-// Qdiscs, classes and filters as the kernel keeps them: one qdisc a place, and with it goes what hangs on it.
+// Qdiscs, classes and filters as in the kernel: one qdisc per place; removing it removes what is attached to
+// it.
 class Tables {
  public:
   void apply(netlink::Request request) {
@@ -123,7 +124,7 @@ std::size_t make(Tables& tables, Carrier carrier, const PortScheduler& wanted) {
   return requests.size();
 }
 
-// Classes as a carrier can have them; each DSCP and priority in one of them, or in none.
+// Random classes that a carrier supports; each DSCP and priority is in at most one of them.
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
@@ -144,7 +145,7 @@ class Random {
   unsigned one_of(unsigned count) { return static_cast<unsigned>(engine_() % count); }
   void serve(SchedulerClass& one, Carrier carrier) {
     one.strict = one_of(3) == 0;
-    // HTB's rates are of what is left, and round: it has a test of its own, on a kernel.
+    // Shares of HTB are rounded rates of the rest: they have their own test on a real kernel.
     if (!one.strict && carrier == Carrier::ets && one_of(4) != 0)
       one.share = queueing::kLeastEtsShare + one_of(1000 - queueing::kLeastEtsShare);
     if (one.strict && one_of(2) == 0) one.max_rate = 8'000 * (1 + one_of(1000));
@@ -163,7 +164,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-// A class of HTB takes the rest where it has no filters; these have.
+// Whether the state can be read back: an HTB class without filters takes the rest, so each must have filters.
 bool tellable(Carrier carrier, const PortScheduler& one) {
   return carrier != Carrier::htb ||
          std::ranges::none_of(one.classes, [](auto& each) { return each.second.dscp.empty(); });
@@ -171,7 +172,7 @@ bool tellable(Carrier carrier, const PortScheduler& one) {
 
 class Carriers : public ::testing::TestWithParam<Carrier> {};
 
-TEST_P(Carriers, FromAnyStateToAnyOtherReadsBackAndASecondTimeIsEmpty) {
+TEST_P(Carriers, AnyTransitionReadsBackAndASecondApplyIsEmpty) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -189,7 +190,7 @@ TEST_P(Carriers, FromAnyStateToAnyOtherReadsBackAndASecondTimeIsEmpty) {
   }
 }
 
-TEST_P(Carriers, ClassesOfAnotherAreTakenOver) {
+TEST_P(Carriers, TakesOverTheClassesOfAnotherCarrier) {
   Random random(1);
   for (const Carrier other : {Carrier::htb, Carrier::ets, Carrier::mqprio}) {
     Tables tables;
@@ -203,7 +204,7 @@ TEST_P(Carriers, ClassesOfAnotherAreTakenOver) {
   }
 }
 
-TEST_P(Carriers, ARootOfAnotherHandGivesWay) {
+TEST_P(Carriers, ReplacesAForeignRoot) {
   Random random(2);
   Tables tables;
   Qdisc foreign;
@@ -227,7 +228,7 @@ PortScheduler two_classes() {
   return out;
 }
 
-TEST(QueueingOnEts, APriorityThatNoClassHasIsTheDefaultClasss) {
+TEST(QueueingOnEts, APriorityWithoutAClassGoesToTheDefaultClass) {
   PortScheduler wanted = two_classes();
   Tables tables;
   make(tables, Carrier::ets, wanted);
@@ -251,7 +252,7 @@ TEST(QueueingOnEts, StrictClassesAreTheFirstBandsTheHighestFirst) {
   EXPECT_EQ(tables.have().root->ets->strict, 2);
 }
 
-TEST(QueueingOnEts, WhatAnotherHandDidToAPartIsSeen) {
+TEST(QueueingOnEts, DetectsAManualChangeOfAnyPart) {
   PortScheduler wanted = two_classes();
   wanted.rate = 8'000'000;
   const auto seen = [&](auto&& by_hand) {
@@ -280,7 +281,7 @@ TEST(QueueingOnEts, WhatAnotherHandDidToAPartIsSeen) {
       << "more than 64 bits of bit/s: the most that they hold";
 }
 
-TEST(QueueingOnEts, WhatItCantGiveIsRefused) {
+TEST(QueueingOnEts, RefusesWhatItDoesNotSupport) {
   PortScheduler wanted = two_classes();
   wanted.classes[3].max_rate = 8'000'000;
   EXPECT_FALSE(check(wanted, place_of(Carrier::ets)));
@@ -301,7 +302,7 @@ TEST(QueueingOnMqprio, QueuesAreDividedEvenly) {
   EXPECT_FALSE(check(wanted, place_of(Carrier::mqprio)));
 }
 
-TEST(QueueingOnMqprio, OneThatLostItsClassesIsReplaced) {
+TEST(QueueingOnMqprio, ReplacesAnMqprioThatLostItsClasses) {
   const PortScheduler wanted = two_classes();
   Tables tables;
   make(tables, Carrier::mqprio, wanted);
@@ -313,7 +314,7 @@ TEST(QueueingOnMqprio, OneThatLostItsClassesIsReplaced) {
   EXPECT_EQ(make(tables, Carrier::mqprio, wanted), 0U);
 }
 
-TEST(QueueingWords, ThePreviewIsInTheWordsOfTc) {
+TEST(QueueingWords, PreviewShowsTcCommands) {
   const auto words = [](Carrier carrier, const std::string& entry, Value want) {
     return linux_map::native({*Path::parse("interface[rail0]/class[6]" + entry), {}, want, 0}, carrier);
   };

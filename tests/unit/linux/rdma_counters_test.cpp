@@ -1,4 +1,4 @@
-// Counters by name, what moved, and who is to blame: recorded folders, no kernel is asked.
+// Counters by name, their changes, and the responsible side, from recorded folders without a kernel.
 #include <gtest/gtest.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
@@ -38,7 +38,7 @@ class Counters : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(Counters, WhatMovedIsTold) {
+TEST_F(Counters, ReportsCountersThatChanged) {
   write("hw_counters/packet_seq_err", "7");
   write("hw_counters/out_of_buffer", "0");
   write("hw_counters/lifespan", "12");
@@ -61,7 +61,7 @@ TEST_F(Counters, WhatMovedIsTold) {
             "packet_seq_err 2 sequence-naks-received; port_xmit_data 1000 bytes-sent; req_cqe_error 1 ?; ");
 }
 
-TEST_F(Counters, ACounterThatWrapsGoesOnAndOneThatWasResetBeginsAgain) {
+TEST_F(Counters, AWrappedCounterContinuesAndAResetOneStartsFromZero) {
   write("hw_counters/out_of_sequence", "4294967290");
   write("hw_counters/duplicate_request", "1000");
   const CounterSnapshot before = read();
@@ -73,13 +73,13 @@ TEST_F(Counters, ACounterThatWrapsGoesOnAndOneThatWasResetBeginsAgain) {
   EXPECT_EQ(moved[1].by, 10U) << moved[1].counter;
 }
 
-TEST_F(Counters, ADeviceThatIsNotThereIsAnError) {
+TEST_F(Counters, AMissingDeviceIsAnError) {
   const auto out = read_counters(HostFiles(root_), "mlx5_9", 1);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().kind, ErrorKind::unsupported);
 }
 
-TEST(CounterNames, EveryDriverSaysWhoSuffers) {
+TEST(CounterNames, NamesOfEachDriverHaveASignalAndASide) {
   const std::tuple<std::string_view, Signal, Side> kSome[] = {
       {"rx_prio3_pause", Signal::paused_by_peer, Side::victim},
       {"tx_prio3_pause", Signal::pauses_sent, Side::source},
@@ -102,7 +102,7 @@ TEST(CounterNames, EveryDriverSaysWhoSuffers) {
     EXPECT_FALSE(signal_of(unknown)) << unknown;
 }
 
-TEST(CounterNames, AreEachThereOnceAndEverySignalHasItsMeaning) {
+TEST(CounterNames, AreUniqueAndEverySignalHasAMeaning) {
   std::set<std::string_view> names;
   std::set<Signal> used;
   for (const CounterName& one : kCounterNames) {
@@ -116,7 +116,7 @@ TEST(CounterNames, AreEachThereOnceAndEverySignalHasItsMeaning) {
   }
 }
 
-// As the kernel tells of a qdisc: tc_fill_qdisc, net/sched/sch_api.c.
+// A qdisc message in the format of the kernel: tc_fill_qdisc, net/sched/sch_api.c.
 std::vector<std::byte> qdisc(const char* kind, std::uint32_t parent, std::uint32_t marked,
                              std::uint32_t drops) {
   netlink::Request request(RTM_NEWQDISC, 0);
@@ -135,7 +135,7 @@ std::vector<std::byte> qdisc(const char* kind, std::uint32_t parent, std::uint32
   return {all.begin(), all.end()};
 }
 
-TEST(QueueCounters, MarksAreOfEveryRedAndDropsOfTheRoot) {
+TEST(QueueCounters, CountMarksOfEveryRedAndDropsOfTheRoot) {
   CounterSnapshot seen;
   EXPECT_TRUE(add_queue(qdisc("tbf", TC_H_ROOT, 99, 4), 7, seen));
   EXPECT_TRUE(add_queue(qdisc("red", 0x10001, 30, 4), 7, seen));
@@ -146,7 +146,7 @@ TEST(QueueCounters, MarksAreOfEveryRedAndDropsOfTheRoot) {
   EXPECT_EQ(meaning_of(Signal::ecn_marked_here).side, Side::contributor);
 }
 
-TEST(QueueCounters, AMessageThatIsCutOrLiesIsAnErrorOrLeavesOut) {
+TEST(QueueCounters, ACutOrInconsistentMessageIsAnErrorOrOmitsCounters) {
   const std::vector<std::byte> whole = qdisc("red", TC_H_ROOT, 3, 4);
   CounterSnapshot all;
   ASSERT_TRUE(add_queue(whole, 7, all));
@@ -159,7 +159,7 @@ TEST(QueueCounters, AMessageThatIsCutOrLiesIsAnErrorOrLeavesOut) {
     std::vector<std::byte> wrong = whole;
     wrong[at] = ~wrong[at];
     CounterSnapshot seen;
-    (void)add_queue(wrong, 7, seen);  // under ASan: never beyond its end
+    (void)add_queue(wrong, 7, seen);  // under ASan: no read beyond its end
   }
 }
 

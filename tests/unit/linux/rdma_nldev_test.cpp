@@ -1,4 +1,4 @@
-// RDMA netlink's recorded messages decoded, cut and mutated; and our requests as bytes.
+// Decoding of recorded, truncated and mutated RDMA netlink messages, and the bytes of our requests.
 #include <gtest/gtest.h>
 
 #include "drivers/linux/rdma/nldev.hpp"
@@ -33,7 +33,7 @@ TEST(RdmaNetlink, APortIsDecoded) {
   EXPECT_EQ(rdma::state_words(9), "9");
 }
 
-TEST(RdmaNetlink, WhatCannotBeIsAnError) {
+TEST(RdmaNetlink, ImpossibleValuesAreAnError) {
   EXPECT_FALSE(rdma::decode_device(bytes_of("0800010000000000"))) << "without a name";
   EXPECT_FALSE(rdma::decode_device(bytes_of("090002007278653100000000"))) << "without its number";
   EXPECT_FALSE(rdma::decode_port(bytes_of("0600030001000000090002007278653100000000")))
@@ -41,7 +41,7 @@ TEST(RdmaNetlink, WhatCannotBeIsAnError) {
   EXPECT_FALSE(rdma::decode_port(bytes_of("ff00010000000000"))) << "longer than the message";
 }
 
-TEST(RdmaNetlink, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(RdmaNetlink, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   for (const std::string& hex : {kDevice, kPort})
     fuzz(hex, [](const Buffer& bytes) {
       (void)rdma::decode_device(bytes);
@@ -49,7 +49,7 @@ TEST(RdmaNetlink, CutAndMutatedBytesAreAnAnswerOrAnError) {
     });
 }
 
-TEST(RdmaNetlink, RequestsAreAsTheKernelReadsThem) {
+TEST(RdmaNetlink, RequestsMatchTheKernelsFormat) {
   EXPECT_EQ(hex_of(rdma::devices_request().finish(7)),
             "1000000001140103"
             "0700000000000000");

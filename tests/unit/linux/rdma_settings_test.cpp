@@ -1,5 +1,5 @@
-// RoCE's settings of one port in the files of each driver: recorded trees of MLNX_OFED, the upstream mlx5
-// driver and both drivers of bnxt_re, no kernel is asked.
+// RoCE settings of one port in the files of each driver: recorded trees of MLNX_OFED, the upstream mlx5
+// driver and both bnxt_re drivers, without a kernel.
 #include <gtest/gtest.h>
 
 #include "drivers/linux/rdma/inventory.hpp"
@@ -31,7 +31,7 @@ class RoceSettings : public ::testing::Test {
     const auto out = map(row).read(files_, port_);
     return out ? out->to_string() : out.error().text();
   }
-  // "" is done.
+  // Returns "" on success.
   std::string write(RowId row, Value want) const {
     const auto out = map(row).write({Path(row, {"rail0"}), {}, want, 0}, files_, port_);
     return out ? "" : out.error().text();
@@ -47,7 +47,7 @@ class RoceSettings : public ::testing::Test {
   RocePort port_{"rail0", "mlx5_0", "mlx5_core", "0000:13:00.0", "Ethernet", 1};
 };
 
-TEST_F(RoceSettings, TheTosIsThatOfEveryConnection) {
+TEST_F(RoceSettings, TheTosAppliesToEveryConnection) {
   EXPECT_EQ(value(kRoceTos), "0 (RoCE v2, traffic class unset)");
   EXPECT_EQ(write(kRoceTos, Value::integer(106)), "");
   EXPECT_EQ(value(kRoceTos), "106");
@@ -58,7 +58,7 @@ TEST_F(RoceSettings, TheTosIsThatOfEveryConnection) {
   EXPECT_EQ(host_.text(kTrafficClass), "tclass=-1\n");
 }
 
-TEST_F(RoceSettings, WithoutMlnxOfedTheTosIsRdmaCms) {
+TEST_F(RoceSettings, WithoutMlnxOfedTheTosIsThatOfRdmaCm) {
   without_ofed();
   EXPECT_EQ(value(kRoceTos), "0");
   EXPECT_EQ(write(kRoceTos, Value::integer(104)), "");
@@ -69,7 +69,7 @@ TEST_F(RoceSettings, WithoutMlnxOfedTheTosIsRdmaCms) {
   EXPECT_EQ(host_.text(kCm + "default_roce_mode"), "RoCE v2\n");
 }
 
-TEST_F(RoceSettings, AnEntryOfConfigfsIsThereForTheMomentOfALook) {
+TEST_F(RoceSettings, AConfigfsEntryExistsOnlyDuringARead) {
   host_.remove("sys/kernel/config/rdma_cm/mlx5_0");
   EXPECT_NE(value(kRoceTos).find("default_roce_tos: No such file"), std::string::npos);
   EXPECT_FALSE(files_.exists("/sys/kernel/config/rdma_cm/mlx5_0"));
@@ -97,7 +97,7 @@ TEST_F(RoceSettings, MlnxOfedHasTheCnpDscpAndDcqcnByPriority) {
   EXPECT_EQ(host_.text(kOfed + "roce_rp/enable/3"), "1\n");
 }
 
-TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAndNoSwitch) {
+TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpButNoCongestionControlSwitch) {
   without_ofed();
   EXPECT_NE(lacks(kCnpDscp).find("mount debugfs"), std::string::npos) << lacks(kCnpDscp);
   const std::string parameter = "sys/kernel/debug/mlx5/0000:13:00.0/cc_params/np_cnp_dscp";
@@ -110,7 +110,7 @@ TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAndNoSwitch) {
   EXPECT_NE(lacks(kCongestionControl).find("ROCE_CC_PRIO_MASK"), std::string::npos);
 }
 
-TEST_F(RoceSettings, TheUpstreamMlx5DriverMayAnswerWithThePriorityThatWasReceived) {
+TEST_F(RoceSettings, TheUpstreamMlx5DriverMayUseTheReceivedPriorityForCnps) {
   without_ofed();
   EXPECT_NE(lacks(kCnpPriority).find("mount debugfs"), std::string::npos) << lacks(kCnpPriority);
   const std::string folder = "sys/kernel/debug/mlx5/0000:13:00.0/cc_params/";
@@ -129,7 +129,7 @@ TEST_F(RoceSettings, TheUpstreamMlx5DriverMayAnswerWithThePriorityThatWasReceive
   EXPECT_EQ(value(kCnpPriority), "as received");
 }
 
-TEST_F(RoceSettings, BroadcomsDriverHasConfigfsThatIsToldToApply) {
+TEST_F(RoceSettings, BroadcomsDriverHasConfigfsWithAnApplyFile) {
   without_ofed();
   becomes_bnxt();
   const std::string cc = "sys/kernel/config/bnxt_re/bnxt_re0/ports/1/cc/";
@@ -166,7 +166,7 @@ TEST_F(RoceSettings, TheUpstreamBnxtDriverHasDebugfs) {
   EXPECT_EQ(host_.text(cc + "enable_cc"), "0\n");
 }
 
-// In each tree a file has the value of the one before: whatever is read of another file is wrong.
+// In each tree every file holds a different value, so that a read of the wrong file is detected.
 TEST_F(RoceSettings, EveryParameterOfDcqcnHasItsFileInBothDriversOfMlx5) {
   struct Parameter {
     RowId row;
@@ -214,7 +214,7 @@ TEST_F(RoceSettings, EveryParameterOfDcqcnHasItsFileInBothDriversOfMlx5) {
   holds_in("sys/kernel/debug/mlx5/0000:13:00.0/cc_params/", &Parameter::upstream);
 }
 
-TEST_F(RoceSettings, ParametersOfDcqcnThatADriverLacksOrThatAreNoneAreRefused) {
+TEST_F(RoceSettings, RefusesDcqcnParametersThatADriverLacksAndInvalidValues) {
   const RowId rate = row("interface[*]/dcqcn/min-rate");
   const RowId clamp = row("interface[*]/dcqcn/clamp-target-rate");
   for (const Value& wrong : {Value{}, Value::text("5"), Value::boolean(true)})
@@ -228,7 +228,7 @@ TEST_F(RoceSettings, ParametersOfDcqcnThatADriverLacksOrThatAreNoneAreRefused) {
   EXPECT_NE(lacks(rate).find("are others"), std::string::npos) << lacks(rate);
 }
 
-TEST_F(RoceSettings, WhatAPortLacksIsSaid) {
+TEST_F(RoceSettings, ReportsWhatAPortDoesNotSupport) {
   without_ofed();
   port_.driver = "rxe";
   EXPECT_EQ(lacks(kCnpDscp), "rxe: software RDMA ignores congestion marks and sends no CNP");
@@ -239,7 +239,7 @@ TEST_F(RoceSettings, WhatAPortLacksIsSaid) {
     EXPECT_NE(lacks(row).find("is InfiniBand"), std::string::npos) << schema_row(row).pattern;
 }
 
-TEST_F(RoceSettings, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
+TEST_F(RoceSettings, MalformedValuesAreRefusedAndChangeNothing) {
   for (const Value& wrong : {Value{}, Value::text("106"), Value::text("106 (RoCE v2)"), Value::boolean(true)})
     EXPECT_NE(write(kRoceTos, wrong), "") << wrong.to_string();
   EXPECT_NE(write(kCnpDscp, Value::text("48")), "");
@@ -282,7 +282,7 @@ TEST_F(RoceSettings, GidsAreChosenByTypeAndFamily) {
   EXPECT_EQ(chosen(kRoceV2, true, "rail0.100"), "none");
 }
 
-TEST_F(RoceSettings, ARecordedMachinesDevicesAreTold) {
+TEST_F(RoceSettings, ReadsTheDevicesOfARecordedMachine) {
   const auto devices = read_rdma(files_, Call{});
   ASSERT_TRUE(devices) << devices.error().text();
   ASSERT_EQ(devices->size(), 1U);

@@ -1,4 +1,4 @@
-// A port in memory, for the order of one apply's requests: all that it was, and what it refuses.
+// A port in memory for tests of the order of requests in one apply: it records its states and can refuse.
 #pragma once
 
 #include <rapidcheck.h>
@@ -70,7 +70,7 @@ class RecordedPort : public dcb::PortObjects {
 
   dcb::PortDcb now;
   std::vector<dcb::PortDcb> states;  // after each request that was not refused
-  int refused = -1;                  // which of the requests; -1: none
+  int refused = -1;                  // index of the request that is refused; -1: none
   dcb::RefusedHeadroom refused_headroom;
 
  protected:
@@ -85,7 +85,7 @@ class RecordedPort : public dcb::PortObjects {
 
 inline int below(int n) { return *rc::gen::inRange(0, n); }
 
-// Classes 0, and those of some priorities, each with its DSCPs; PFC and buffers of some of them.
+// A port with class 0 and classes of some priorities, each with its DSCPs; some with PFC and buffers.
 inline dcb::PortDcb random_port() {
   dcb::PortDcb out;
   out.ets = ieee_ets{};
@@ -122,7 +122,7 @@ inline dcb::PortState state_of(const dcb::PortDcb& port) {
   return *recorded.read({}, {});
 }
 
-// From what is there to what is wanted, in any order.
+// The changes from the actual to the desired state, in any order.
 inline ChangeSet changes_between(const dcb::PortDcb& have, const dcb::PortDcb& want) {
   std::map<Path, std::pair<Value, Value>> values;
   for (const Entry& one : dcb_map::entries("nic0", state_of(have))) values[one.path].first = one.value;

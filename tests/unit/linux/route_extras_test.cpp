@@ -4,8 +4,7 @@
 namespace lockstep {
 namespace {
 
-// Routes of ours that another hand has changed. The oracle is ip(8), which makes the change and shows what is
-// left.
+// Our routes after manual changes. The oracle is ip(8), which makes the change and shows the result.
 class RouteExtras : public Lab {
  protected:
   void SetUp() override {
@@ -18,8 +17,8 @@ class RouteExtras : public Lab {
       ASSERT_EQ(ip(line), 0) << line;
   }
 
-  // What is seen after the change, which is other than `want`; and that writing it mends it, to the last
-  // word.
+  // Returns the value that is observed after the change, which differs from `want`, and checks that writing
+  // the entry restores the route completely.
   Value seen_after(const std::string& entry, const Value& want, const std::string& show,
                    const std::string& change) {
     applies({{entry, want}});
@@ -34,7 +33,7 @@ class RouteExtras : public Lab {
   }
 };
 
-TEST_F(RouteExtras, WhatAnotherHandGaveARouteOfOursIsSeenAndGoes) {
+TEST_F(RouteExtras, DetectsAndRemovesForeignAttributesOfOurRoutes) {
   const std::string route = "default via 10.64.0.0 dev rail0 table 1000 proto 76";
   const std::string change = "route change " + route;
   struct Case {
@@ -66,7 +65,7 @@ TEST_F(RouteExtras, WhatAnotherHandGaveARouteOfOursIsSeenAndGoes) {
         << one.change;
 }
 
-TEST_F(RouteExtras, SharesOfNextHopsAreSeenAndGo) {
+TEST_F(RouteExtras, DetectsAndRemovesNextHopWeights) {
   EXPECT_EQ(seen_after(
                 "route[main:10.64.0.0/16]",
                 Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"}), "route show 10.64.0.0/16",
@@ -74,7 +73,7 @@ TEST_F(RouteExtras, SharesOfNextHopsAreSeenAndGo) {
             Value::set({"via 10.64.0.0 dev rail0 weight 5", "via 10.65.0.0 dev rail1"}));
 }
 
-TEST_F(RouteExtras, OfIpv6AreSeenAndGo) {
+TEST_F(RouteExtras, DetectsAndRemovesForeignAttributesOfIpv6Routes) {
   const Value want = Value::set({"via 2001:db8::1 dev rail0"});
   const std::string show = "-6 route show 2001:dbf::/48";
   EXPECT_EQ(seen_after("route[main:2001:dbf::/48]", want, show,
@@ -85,8 +84,8 @@ TEST_F(RouteExtras, OfIpv6AreSeenAndGo) {
             Value::set({"via 2001:db8::1 dev rail0", "via 2001:db8::9 dev rail0 metric 5"}));
 }
 
-// A lock of the MTU and what another hand set do not undo each other.
-TEST_F(RouteExtras, StayWhereOnlyTheMtuIsLocked) {
+// Locking the MTU keeps manual changes, and vice versa.
+TEST_F(RouteExtras, StayWhenOnlyTheMtuIsLocked) {
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})}});
   ASSERT_EQ(ip("route change 10.64.0.0/16 via 10.64.0.0 proto 76 src 192.0.2.1 hoplimit lock 3 congctl reno"),
             0);
@@ -97,8 +96,8 @@ TEST_F(RouteExtras, StayWhereOnlyTheMtuIsLocked) {
   EXPECT_EQ(said("ip", "route show 10.64.0.0/16"), before);
 }
 
-// The first carries packets, and is what the kernel replaces.
-TEST_F(RouteExtras, ARouteThatWasAppendedToOursOutlivesALock) {
+// The first route forwards packets, and is the one that the kernel replaces.
+TEST_F(RouteExtras, ARouteAppendedToOursSurvivesALock) {
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})}});
   ASSERT_EQ(ip("route append 10.64.0.0/16 via 10.65.0.0 dev rail1 proto 76"), 0);
   apply({{"route-mtu[10.64.0.0/16]", Value::text("mtu lock 1400")}});
@@ -107,8 +106,8 @@ TEST_F(RouteExtras, ARouteThatWasAppendedToOursOutlivesALock) {
             "10.64.0.0/16 via 10.65.0.0 dev rail1 proto 76 \n");
 }
 
-// The kernel would not take such a route anew: its gateway can't be looked up.
-TEST_F(RouteExtras, AForeignRuleKeepsNobodyFromLocking) {
+// The kernel would refuse to add such a route again because the lookup of its gateway fails.
+TEST_F(RouteExtras, AForeignRuleDoesNotPreventLocking) {
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})},
            {"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})},
            {"rule[1000]", Value::text("from 10.64.0.1/32 lookup 1000")}});
@@ -123,7 +122,7 @@ TEST_F(RouteExtras, AForeignRuleKeepsNobodyFromLocking) {
   EXPECT_EQ(said("ip", kShow), before);
 }
 
-TEST_F(RouteExtras, AForeignRouteAheadOfOursIsLeft) {
+TEST_F(RouteExtras, AForeignRouteAheadOfOursIsKept) {
   const char* const kRoute = "route[1000:0.0.0.0/0]";
   applies({{kRoute, Value::set({"via 10.64.0.0 dev rail0"})}});
   ASSERT_EQ(ip("route prepend default via 10.65.0.0 dev rail1 table 1000 proto static"), 0);
@@ -135,7 +134,7 @@ TEST_F(RouteExtras, AForeignRouteAheadOfOursIsLeft) {
   EXPECT_EQ(said("ip", "route show table 1000"), "default via 10.65.0.0 dev rail1 proto static \n");
 }
 
-TEST_F(RouteExtras, AllOfOursGoWithTheEntryAndNoOthers) {
+TEST_F(RouteExtras, RemovingAnEntryRemovesAllOfOurRoutesAndNoOthers) {
   applies({{"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})}});
   for (const char* line :
        {"route add default via 10.65.0.0 table 1000 proto 76 metric 7",
@@ -148,7 +147,7 @@ TEST_F(RouteExtras, AllOfOursGoWithTheEntryAndNoOthers) {
   EXPECT_EQ(value("route[1000:0.0.0.0/0]"), Value{});
 }
 
-TEST_F(RouteExtras, AreNotMadeAgain) {
+TEST_F(RouteExtras, AreRefusedAsDesiredValues) {
   const auto outcome = apply({{"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0 hoplimit 1"})}});
   EXPECT_NE(outcome.at(0).find("'dev rail0 hoplimit 1'"), std::string::npos) << outcome.at(0);
 }

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// HTB, where the kernel has no ETS; ETS and mqprio are in tests/vm/queueing_test.cpp.
+// HTB, for kernels without ETS; tests/vm/queueing_test.cpp and mqprio_test.cpp test ETS and mqprio.
 class EgressScheduler : public Lab {
  protected:
   void SetUp() override {
@@ -23,7 +23,7 @@ class EgressScheduler : public Lab {
       LOCKSTEP_NOT_TESTED("classes by HTB: this kernel has ETS, which carries them here");
   }
   static constexpr int kPackets = 3;
-  // UDP to a port where nobody listens: it leaves through the scheduler all the same.
+  // Sends UDP to a port without a listener: it leaves through the scheduler all the same.
   void send(int family, const char* to, int dscp) const {
     ASSERT_TRUE(in_namespace(path(), [&] {
       const Descriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -59,18 +59,19 @@ const std::vector<std::pair<std::string, Value>> kRoce = {
     {"interface[rail0]/class[6]/strict", Value::boolean(true)},
     {"interface[rail0]/class[6]/max-rate", Value::integer(50'000'000)}};
 
-TEST_F(EgressScheduler, ARateAloneIsATokenBucketThatComesChangesAndGoes) {
+TEST_F(EgressScheduler, ARateAloneIsATokenBucketThatCanChangeAndBeRemoved) {
   applies({{"interface[rail0]/rate", Value::integer(1'000'000'000)}});
   EXPECT_NE(said("tc", "qdisc show dev rail0").find("tbf 4c53: root"), std::string::npos);
   EXPECT_NE(said("tc", "qdisc show dev rail0").find("rate 1Gbit"), std::string::npos);
-  applies({{"interface[rail0]/rate", Value::integer(100'000'000'000)}});  // beyond 32 bits of bytes a second
+  applies({{"interface[rail0]/rate",
+            Value::integer(100'000'000'000)}});  // more bytes per second than 32 bits hold
   EXPECT_EQ(value("interface[rail0]/rate"), Value::integer(100'000'000'000));
   applies({{"interface[rail0]/rate", {}}});
   EXPECT_EQ(value("interface[rail0]/rate"), Value{});
   EXPECT_EQ(said("tc", "qdisc show dev rail0").find("tbf"), std::string::npos);
 }
 
-TEST_F(EgressScheduler, ARateMadeByHandIsSeenAndPutRight) {
+TEST_F(EgressScheduler, DetectsAndRepairsAManuallyChangedRate) {
   applies({{"interface[rail0]/rate", Value::integer(1'000'000'000)}});
   ASSERT_EQ(tc("qdisc del dev rail0 root"), 0);
   ASSERT_EQ(tc("qdisc add dev rail0 root tbf rate 100mbit burst 64k limit 512k"), 0);
@@ -81,7 +82,7 @@ TEST_F(EgressScheduler, ARateMadeByHandIsSeenAndPutRight) {
   EXPECT_EQ(value("interface[rail0]/rate"), Value{});
 }
 
-TEST_F(EgressScheduler, ClassesReadBackAsWanted) {
+TEST_F(EgressScheduler, ClassesReadBackAsDesired) {
   applies(kRoce);
   for (const auto& [leaf, want] : kRoce) EXPECT_EQ(value(leaf), want) << leaf;
   EXPECT_EQ(value("interface[rail0]/class[3]/max-rate"), Value{});
@@ -108,14 +109,14 @@ TEST_F(EgressScheduler, TheClassOfAllOtherDscpsNeedsNoFilters) {
   const std::string first = observed().revision;
   applies(all);
   EXPECT_EQ(observed().revision, first);
-  // Half a filter taken away by hand: DSCP 48 over IPv6 is no longer in its class.
+  // Manually removes half of a filter: DSCP 48 over IPv6 is no longer in its class.
   ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 77 protocol ipv6"), 0);
   EXPECT_EQ(value("interface[rail0]/class[6]/dscp"), Value{});
   applies(all);
   for (const auto& [leaf, want] : all) EXPECT_EQ(value(leaf), want) << leaf;
 }
 
-TEST_F(EgressScheduler, SharesAndDscpsMoveInPlace) {
+TEST_F(EgressScheduler, SharesAndDscpsChangeInPlace) {
   applies(kRoce);
   applies({{"interface[rail0]/class[0]/share", Value::integer(300)},
            {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
@@ -130,7 +131,7 @@ TEST_F(EgressScheduler, SharesAndDscpsMoveInPlace) {
   EXPECT_EQ(value("interface[rail0]/class[3]"), Value::present());
 }
 
-TEST_F(EgressScheduler, ClassesGoneLeaveTheRate) {
+TEST_F(EgressScheduler, RemovingClassesKeepsTheRate) {
   applies(kRoce);
   applies({{"interface[rail0]/class[0]", {}},
            {"interface[rail0]/class[3]", {}},
@@ -142,7 +143,7 @@ TEST_F(EgressScheduler, ClassesGoneLeaveTheRate) {
   for (const auto& [leaf, want] : kRoce) EXPECT_EQ(value(leaf), want) << leaf;
 }
 
-TEST_F(EgressScheduler, ADscpTakenOutByHandIsSeenAndPutBack) {
+TEST_F(EgressScheduler, DetectsAndRestoresAManuallyRemovedDscp) {
   applies(kRoce);
   ASSERT_EQ(tc("class change dev rail0 parent 4c53:1 classid 4c53:13 htb rate 100mbit ceil 2gbit prio 1"), 0);
   EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(105));
@@ -162,7 +163,7 @@ TEST_F(EgressScheduler, ForeignIngressQdiscStays) {
   EXPECT_NE(said("tc", "qdisc show dev rail0").find("clsact"), std::string::npos);
 }
 
-// The port with its classes, and neighbours that are known: what is sent leaves at once.
+// The port with its classes and resolved neighbours, so that packets leave at once.
 class SentByClass : public EgressScheduler {
  protected:
   void SetUp() override {
@@ -196,9 +197,9 @@ TEST_F(SentByClass, PacketsGoToTheClassOfTheirDscp) {
   EXPECT_GE(sent("16"), strict + kPackets);
 }
 
-// A filter of another hand ahead of ours, and one in the place of ours that asks for more: the kernel's own
-// counter says where packets went.
-TEST_F(SentByClass, AFilterAheadOfOursTakesTheDscpAndIsPutRight) {
+// A foreign filter ahead of ours, and one in place of ours with more conditions: the counters of the kernel
+// show where packets went.
+TEST_F(SentByClass, AForeignFilterAheadOfOursIsDetectedAndRepaired) {
   const std::string ahead =
       "filter add dev rail0 parent 4c53: pref 5 protocol ip u32 match ip dsfield 0x68 0xfc flowid 4c53:10";
   ASSERT_EQ(tc(ahead), 0);
@@ -224,11 +225,11 @@ TEST_F(SentByClass, AFilterAheadOfOursTakesTheDscpAndIsPutRight) {
   EXPECT_TRUE(is_right());
 }
 
-TEST(PortScheduler, RefusesWhatCantBe) {
+TEST(PortScheduler, RefusesImpossibleValues) {
   PortScheduler scheduler;
   scheduler.rate = 12;
   EXPECT_FALSE(check(scheduler, {}));
-  scheduler.rate = 1'000'000'004;  // no whole number of bytes
+  scheduler.rate = 1'000'000'004;  // not a whole number of bytes
   EXPECT_FALSE(check(scheduler, {}));
   scheduler.rate = 1'000'000'000;
   EXPECT_TRUE(check(scheduler, {}));

@@ -1,5 +1,5 @@
-// What compile says that no driver sets is what the driver of Linux says that it can't set on any port. FRR's
-// has rows of routing only, and there is no other driver yet.
+// The rows that compile reports as set by no driver are those that the linux driver cannot set on any port.
+// The FRR driver has routing rows only, and there is no other driver yet.
 #include "specs/compile/unset_rows.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// A port whose driver has all that dcbnl can say.
+// A port whose driver implements all of dcbnl.
 dcb::PortState able() {
   dcb::PortState out;
   out.dcb.ets = ieee_ets{};
@@ -23,7 +23,7 @@ dcb::PortState able() {
   return out;
 }
 
-TEST(UnsetRows, AreThoseThatThisDriverCanSetOnNoPort) {
+TEST(UnsetRows, AreTheRowsThatThisDriverCanSetOnNoPort) {
   const auto attached = make_linux_driver({});
   const Result<Traits> traits = attached.driver->traits(within(std::chrono::seconds(5)));
   ASSERT_TRUE(traits) << traits.error().text();

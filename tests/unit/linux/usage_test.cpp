@@ -1,5 +1,5 @@
-// What the driver can tell of the use of an entry; and queue pairs, from made messages. Against traffic and
-// real queue pairs: tests/vm (dcb_driver_test.cpp, verbs_test.cpp).
+// What the driver knows about the usage of an entry; and queue pairs, from constructed messages. tests/vm
+// tests them with traffic and real queue pairs (dcb_driver_test.cpp, verbs_test.cpp).
 #include "drivers/linux/usage.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 Path entry(const std::string& text) { return *Path::parse(text); }
 
-TEST(LinuxUsageOf, WhatItCanNotTellItDoesNotKnow) {
+TEST(LinuxUsageOf, IsUnknownWhereItCannotBeMeasured) {
   const auto knows = [](const LinuxTarget& target, const char* path) {
     return LinuxUsage(target).knows(entry(path));
   };
@@ -29,7 +29,7 @@ TEST(LinuxUsageOf, WhatItCanNotTellItDoesNotKnow) {
   EXPECT_TRUE(knows(machine, "interface[rail0]/mtu"));
 }
 
-// As rdma/rdma_netlink.h has it: a table of entries.
+// A message in the format of rdma/rdma_netlink.h: a table of entries.
 netlink::Bytes message_of(netlink::Request& request, const std::vector<rdma::QueuePair>& all,
                           bool cut = false) {
   const std::size_t table = request.open_nest(RDMA_NLDEV_ATTR_RES_QP);
@@ -44,8 +44,8 @@ netlink::Bytes message_of(netlink::Request& request, const std::vector<rdma::Que
   return request.finish(1).subspan(sizeof(nlmsghdr));
 }
 
-TEST(QueuePairs, AreReadEachWithItsStateAndThoseThatAreConnectedCount) {
-  // Type and state: GSI that is ready, RC that is ready, RC that is reset, RC in error, raw packets, XRC.
+TEST(QueuePairs, AreReadWithTheirStateAndConnectedOnesCount) {
+  // Type and state: GSI ready, RC ready, RC reset, RC in error, raw packet, XRC.
   const std::vector<rdma::QueuePair> made = {{0, 1, 3}, {1, 2, 3}, {1, 2, 0},
                                              {1, 2, 6}, {1, 8, 3}, {1, 9, 2}};
   netlink::Request request(0, 0);
@@ -59,7 +59,7 @@ TEST(QueuePairs, AreReadEachWithItsStateAndThoseThatAreConnectedCount) {
   EXPECT_FALSE(rdma::add_queue_pairs(message_of(without, made, true), all));
 }
 
-TEST(QueuePairs, CutAndMutatedBytesAreAnAnswerOrAnError) {
+TEST(QueuePairs, CutAndMutatedBytesGiveAnAnswerOrAnError) {
   netlink::Request request(0, 0);
   fuzz(hex_of(message_of(request, {{1, 2, 3}, {0, 1, 3}})), [](const Buffer& bytes) {
     std::vector<rdma::QueuePair> all;

@@ -12,8 +12,8 @@ class Watch : public Lab {
   void SetUp() override {
     Lab::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    // What the kernel tells late, it tells before the watch begins: that the carrier came, and nothing of
-    // IPv6, whose duplicate address detection takes up to 2 s (RFC 4862, 5.4.2).
+    // Late events of the kernel must precede the watch: waits for the carrier, and disables IPv6, whose
+    // duplicate address detection takes up to 2 s (RFC 4862, 5.4.2).
     ASSERT_EQ(shell("ip netns exec " + name_ + " sysctl -w net.ipv6.conf.all.disable_ipv6=1"), 0);
     bring_up();
     if (HasFatalFailure()) return;
@@ -25,7 +25,7 @@ class Watch : public Lab {
     pollfd wait{watcher_->descriptor(), POLLIN, 0};
     return ::poll(&wait, 1, milliseconds) == 1;
   }
-  // The kernel tells of a change before the call that made it returns: what is there now is all of it.
+  // Drains all pending events: the kernel reports a change before the call that made it returns.
   void settle() const {
     while (wakes(0)) ASSERT_TRUE(watcher_->drain());
   }
@@ -33,7 +33,7 @@ class Watch : public Lab {
   std::shared_ptr<Watcher> watcher_;
 };
 
-TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
+TEST_F(Watch, WakesForEachKindOfManualChange) {
   constexpr int kLimit = 2000;
   for (const std::string line :
        {"link set rail0 mtu 1400", "address add 10.64.0.1/31 dev rail0", "route add 192.0.2.0/24 dev rail0",
@@ -61,7 +61,7 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
   EXPECT_TRUE(wakes(kLimit));
 }
 
-TEST_F(Watch, IsQuietAboutWhatArpDoesByItself) {
+TEST_F(Watch, IgnoresNeighbourUpdatesByArp) {
   ASSERT_EQ(ip("address add 192.0.2.1/24 dev rail0"), 0);
   ASSERT_EQ(shell("ip -n " + name_ + "p address add 192.0.2.2/24 dev swp1"), 0);
   settle();
@@ -74,7 +74,7 @@ TEST_F(Watch, IsQuietAboutWhatArpDoesByItself) {
   EXPECT_FALSE(wakes(0));
 }
 
-TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {
+TEST_F(Watch, StaysQuietWhenIdleAndAboutOtherNamespaces) {
   const auto idle = watcher_->drain();
   ASSERT_TRUE(idle);
   EXPECT_FALSE(idle->any());
@@ -82,8 +82,8 @@ TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {
   EXPECT_FALSE(wakes(0));
 }
 
-// What stood for the old namespace ends; what is opened then is of the new one.
-TEST_F(Watch, EndsWithItsNamespaceAlsoWhereAnotherHasItsName) {
+// The watcher of the old namespace ends; one that is opened afterwards watches the new namespace.
+TEST_F(Watch, EndsWithItsNamespaceEvenIfAnotherTakesItsName) {
   ASSERT_EQ(shell("ip netns del " + name_), 0);
   EXPECT_TRUE(wakes(2000));
   const auto gone = watcher_->drain();
@@ -96,7 +96,7 @@ TEST_F(Watch, EndsWithItsNamespaceAlsoWhereAnotherHasItsName) {
   ASSERT_TRUE(again);
   watcher_ = *std::move(again);
   settle();
-  // Both in one go, as by a script: the name stands for another namespace when the watcher looks.
+  // Both in one command, as in a script: the name refers to another namespace when the watcher checks it.
   ASSERT_EQ(shell("ip netns del " + name_ + "; ip netns add " + name_), 0);
   EXPECT_TRUE(wakes(2000));
   EXPECT_FALSE(watcher_->drain());
@@ -112,7 +112,7 @@ TEST_F(Watch, EndsWithItsNamespaceAlsoWhereAnotherHasItsName) {
   EXPECT_EQ(changed->devices, std::vector<std::string>{"gpu1"});
 }
 
-TEST_F(Watch, SaysNothingOfTheNamespacesThatOthersMake) {
+TEST_F(Watch, IgnoresNamespacesThatOthersCreate) {
   const std::string other = name_ + "x";
   ASSERT_EQ(shell("ip netns add " + other), 0);
   const auto made = watcher_->drain();
@@ -122,7 +122,7 @@ TEST_F(Watch, SaysNothingOfTheNamespacesThatOthersMake) {
   EXPECT_TRUE(watcher_->drain());
 }
 
-TEST(WatchNamespace, RefusesAPathThatIsNoNamespace) {
+TEST(WatchNamespace, RefusesAPathThatIsNotANamespace) {
   EXPECT_FALSE(watch_namespace("/run/netns/lslinux-no-such", "gpu1"));
   EXPECT_FALSE(watch_namespace("/etc/passwd", "gpu1"));
 }

@@ -1,4 +1,4 @@
-// What a driver carries follows from its table: in its order, and a line without `write` is only read.
+// The rows of a driver follow from its table, in its order; a line without `write` is read-only.
 #include "drivers/mapped/map_table.hpp"
 
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ struct ByField {
 };
 constexpr ByField kFields[] = {{kMtu, 0}, {kCarrier}};
 
-TEST(MapTable, TellsWhatIsReadAndWrittenInItsOrder) {
+TEST(MapTable, ListsReadAndWrittenRowsInItsOrder) {
   EXPECT_EQ(rows_of(kTable), (std::vector<RowId>{kMtu, kCarrier, kAdmin}));
   EXPECT_EQ(written_rows_of(kTable), (std::vector<RowId>{kMtu, kAdmin}));
   EXPECT_EQ(written_rows_of(kFields), std::vector<RowId>{kMtu}) << "field 0 is a field";
 }
 
-TEST(MapTable, ARowThatIsNotThereHasNoLine) {
+TEST(MapTable, AMissingRowHasNoLine) {
   EXPECT_EQ(find_row(kTable, kAdmin), &kTable[2]);
   EXPECT_EQ(find_row(kTable, row("bgp")), nullptr);
   EXPECT_TRUE(wants_any(Scope{{row("bgp"), kCarrier}}, kTable));

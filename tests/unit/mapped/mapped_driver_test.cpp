@@ -12,7 +12,7 @@ namespace {
 constexpr MapRow kMap[] = {{row("interface[*]/address[*]"), "port.{}.address.{}"},
                            {row("interface[*]/mtu"), "port.{}.mtu"}};
 
-// Holds whatever it is told, in memory.
+// A store that keeps the native state in memory.
 class Memory final : public NativeStore {
  public:
   explicit Memory(NativeState& state) : state_(state) {}
@@ -25,7 +25,7 @@ class Memory final : public NativeStore {
   }
   bool can_hold(std::string_view) const override { return true; }
   std::string words(const NativeEdit& edit) const override { return edit.key; }
-  std::function<void()> between;  // an apply's read and its edit
+  std::function<void()> between;  // runs between the read and the edit of an apply
 
  private:
   NativeState& state_;
@@ -35,7 +35,7 @@ Attached driver_over(NativeState& state, std::span<const MapRow> map = kMap) {
   return make_mapped_driver("mapped", "sw1", map, std::make_unique<Memory>(state));
 }
 
-TEST(MappedDriver, AKeyThatLooksLikeAHoleIsNone) {
+TEST(MappedDriver, AKeyThatLooksLikeAPlaceholderIsNotOne) {
   NativeState state;
   const Attached attached = driver_over(state);
   const Path entry(row("interface[*]/address[*]"), {"{}", "10.0.0.1/31"});
@@ -43,7 +43,7 @@ TEST(MappedDriver, AKeyThatLooksLikeAHoleIsNone) {
             std::vector<std::string>{"port.{}.address.10.0.0.1/31"});
 }
 
-TEST(MappedDriver, ATableThatDoesNotFitItsRowsIsRefusedWhenItIsMade) {
+TEST(MappedDriver, RefusesATableThatDoesNotFitItsRows) {
   NativeState state;
   for (const char* const key : {"port.mtu", "port.{}.{}.mtu"}) {
     const MapRow wrong[] = {{row("interface[*]/mtu"), key}};
@@ -51,7 +51,7 @@ TEST(MappedDriver, ATableThatDoesNotFitItsRowsIsRefusedWhenItIsMade) {
   }
 }
 
-TEST(MappedDriver, NoTwoStatesHaveOneRevision) {
+TEST(MappedDriver, DifferentStatesHaveDifferentRevisions) {
   const auto revision = [](std::vector<NativeEntry> entries) {
     NativeState state{std::move(entries), "boot"};
     const auto seen = driver_over(state).driver->observe({}, "", {});
@@ -63,7 +63,7 @@ TEST(MappedDriver, NoTwoStatesHaveOneRevision) {
   EXPECT_EQ(revision({{"a", "b"}}), revision({{"a", "b"}}));
 }
 
-TEST(MappedDriver, AStoreCanTellThatAnotherHandCameBetweenReadAndEdit) {
+TEST(MappedDriver, AForeignWriteBetweenReadAndEditIsAConflict) {
   NativeState state;
   auto store = std::make_unique<Memory>(state);
   int hands = 0;

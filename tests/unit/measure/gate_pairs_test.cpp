@@ -1,5 +1,5 @@
-// A gate's pairs on the example's cluster and on small ones: which are measured when, within which budget,
-// and what is told of those that are not.
+// The pairs of a gate on the example cluster and on small ones: which are measured when, within which budget,
+// and how the others are reported.
 #include "reconciler/measure/gate_pairs.hpp"
 
 #include "tests/unit/measure/lab.hpp"
@@ -12,7 +12,7 @@ using std::chrono::seconds;
 using Texts = std::vector<std::string>;
 
 // examples/rail-pod: gpu1-4 with rail0 at leaf0 and rail1 at leaf1, two spines. Benchmark 0: all pairs, 1:
-// latency of same-rail pairs, 2: a ring a rail.
+// latency of same-rail pairs, 2: a ring per rail.
 class RailPodGate : public testing::Test {
  protected:
   static constexpr std::size_t kAll = 0;
@@ -41,13 +41,13 @@ TEST_F(RailPodGate, ASpinesChangeIsMeasuredOverAllPairsAcrossIt) {
   EXPECT_EQ(gate.measured(kLatency).size(), 0U);
   EXPECT_EQ(gate.rings(kRings), 0U);
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
-  // Nothing of what goes from leaf1 to leaf0 could be measured.
+  // No pair from leaf1 to leaf0 could be measured.
   const auto from_leaf1 = [](const std::string& pair) { return pair.find("rail1 ->") != std::string::npos; };
   EXPECT_EQ(gate.coverage(from_leaf1).uncovered,
             (Texts{"leaf1:up0 -> spine0:down1", "spine0:down0 -> leaf0:up0"}));
 }
 
-TEST_F(RailPodGate, TheFirstBringUpIsCoveredAtItsEndAndOwesNothingBefore) {
+TEST_F(RailPodGate, TheFirstBringUpIsMeasuredAtItsEndAndMissesNothingBefore) {
   GateChoice first{.affected = pod.whole({"gpu1"}),
                    .pending = pod.whole({"gpu2", "gpu3", "gpu4", "leaf0", "leaf1", "spine0", "spine1"}),
                    .whole = pod.all()};
@@ -67,7 +67,7 @@ TEST_F(RailPodGate, TheFirstBringUpIsCoveredAtItsEndAndOwesNothingBefore) {
   EXPECT_EQ(spine.pairs.why_left_out(pod.suite().benchmarks[kLatency], kLatency), "") << "rails don't meet";
 }
 
-TEST_F(RailPodGate, WhatNoPairOfTheChoiceCanCrossIsNamedByItself) {
+TEST_F(RailPodGate, ReportsLinksThatNoSelectedPairCanCrossSeparately) {
   pod.suite().benchmarks.erase(pod.suite().benchmarks.begin());
   PlannedGate spine(pod, change({"spine0"}));
   EXPECT_EQ(spine.coverage().uncovered, Texts{}) << "rails don't meet";
@@ -92,7 +92,7 @@ TEST_F(RailPodGate, ABenchmarkWithoutSloCoversNothing) {
   EXPECT_FALSE(gate.coverage().judges);
 }
 
-TEST_F(RailPodGate, LaterQuestionsOfARunAreOfTheSamePairs) {
+TEST_F(RailPodGate, LaterWavesOfARunUseTheSamePairs) {
   PlannedGate before(pod, change({"leaf0", "gpu1"}));
   GateChoice wave{.affected = pod.whole({"leaf0"}),
                   .pending = pod.whole({"gpu1"}),
@@ -110,7 +110,7 @@ TEST_F(RailPodGate, LaterQuestionsOfARunAreOfTheSamePairs) {
   EXPECT_EQ(again.measured(kAll), (std::set<std::string>{"gpu2:rail0 -> gpu3:rail0"}));
 }
 
-// All that is affected, whatever the change: but the change answers only for its own.
+// Everything affected is measured, but only the parts of the change count for its coverage.
 TEST_F(RailPodGate, ScopeAllMeasuresAll) {
   pod.suite().on_change.value.scope = said(RerunScope::all);
   PlannedGate gate(pod, change({"gpu1"}));
@@ -119,7 +119,7 @@ TEST_F(RailPodGate, ScopeAllMeasuresAll) {
   EXPECT_EQ(gate.coverage(far).uncovered, Texts{});
 }
 
-TEST_F(RailPodGate, TheBudgetBoundsTheRoundsAndWhatItLeavesOutIsTold) {
+TEST_F(RailPodGate, TheBudgetBoundsTheRoundsAndOmissionsAreReported) {
   const milliseconds whole = PlannedGate(pod, change({"gpu1"})).takes();
   EXPECT_LE(whole, kGateBudget);
   for (const int seconds_left : {60, 30, 12, 6, 3, 1}) {
@@ -127,7 +127,7 @@ TEST_F(RailPodGate, TheBudgetBoundsTheRoundsAndWhatItLeavesOutIsTold) {
     PlannedGate gate(pod, change({"gpu1"}));
     EXPECT_LE(gate.takes(), seconds(seconds_left));
     const GateCoverage told = gate.coverage();
-    // Two seconds for each of the three are enough for one round of pairs, which crosses all of gpu1's links.
+    // Two seconds for each of the three are enough for one round of pairs, which crosses all links of gpu1.
     EXPECT_EQ(told.uncovered.empty(), seconds_left >= 6) << seconds_left;
     if (whole <= seconds(seconds_left)) {
       EXPECT_EQ(told.left_out, 0U) << seconds_left;
@@ -178,8 +178,8 @@ TEST_F(RailPodGate, WhereAllAffectedHostsRunJobsNothingIsValidated) {
   EXPECT_EQ(told.uncovered.front(), "leaf0:up0 -> spine0:down0 (the hosts that could send over it run jobs)");
 }
 
-// A job that begins while the change is rolled out: its pairs are left out, the others are as before.
-TEST_F(RailPodGate, AJobThatBeginsLaterMovesNoPair) {
+// A job that starts while the change is rolled out: its pairs are left out, the others stay the same.
+TEST_F(RailPodGate, AJobThatStartsLaterChangesNoOtherPair) {
   PlannedGate before(pod, change({"leaf0"}));
   PlannedGate after(pod, change({"leaf0"}), {{pod.device("gpu3"), "a process computes on a GPU"}});
   std::set<std::string> left;
@@ -199,7 +199,7 @@ TEST_F(RailPodGate, ARemedyBeyondThePlanIsMeasuredToo) {
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
 }
 
-TEST_F(RailPodGate, ControlsCrossNothingThatMayBeWritten) {
+TEST_F(RailPodGate, ControlPairsAvoidTheChange) {
   const GateChoice asked = change({"gpu1"});
   PlannedGate gate(pod, asked);
   std::size_t left = 8;
@@ -212,8 +212,9 @@ TEST_F(RailPodGate, ControlsCrossNothingThatMayBeWritten) {
   EXPECT_EQ(gate.rings(kRings), 0U);
 }
 
-// What an earlier change owes is measured whatever this one touches, and before the budget is spent on it.
-TEST_F(RailPodGate, WhatIsNamedIsMeasuredFirst) {
+// Pairs that an earlier change left unvalidated are measured whatever this change touches, and take
+// precedence in the budget.
+TEST_F(RailPodGate, NamedPairsAreMeasuredFirst) {
   pod.suite().on_change.value.budget = said<Duration>(seconds(6));
   GateChoice asked = change({"gpu1"});
   const std::string suite = *pod.suite().metadata.name;
@@ -231,7 +232,7 @@ TEST_F(RailPodGate, WhatIsNamedIsMeasuredFirst) {
   EXPECT_EQ(PlannedGate(pod, asked).rings(kRings), 2U);
 }
 
-TEST_F(RailPodGate, NothingOfAHostInMaintenanceIsMeasuredOrMissed) {
+TEST_F(RailPodGate, AHostInMaintenanceIsNeitherMeasuredNorUncovered) {
   GateChoice asked = change({"leaf0", "gpu2"});
   asked.in_maintenance = {pod.device("gpu2")};
   asked.also = {{*pod.suite().metadata.name, "pairs", "gpu2:rail0", "gpu4:rail0"}};
@@ -251,7 +252,7 @@ TEST_F(RailPodGate, NothingOfAHostInMaintenanceIsMeasuredOrMissed) {
     EXPECT_EQ(pair.find("gpu2:"), std::string::npos) << pair;
 }
 
-TEST_F(RailPodGate, NothingBehindALeafInMaintenanceIsMeasuredOrMissed) {
+TEST_F(RailPodGate, HostsBehindALeafInMaintenanceAreNeitherMeasuredNorUncovered) {
   GateChoice asked = change({"gpu1", "spine0"});
   asked.in_maintenance = {pod.device("leaf0")};
   PlannedGate gate(pod, asked);
@@ -262,9 +263,9 @@ TEST_F(RailPodGate, NothingBehindALeafInMaintenanceIsMeasuredOrMissed) {
   EXPECT_EQ(gate.coverage().by_design, Texts{});
 }
 
-// Two leaves with one spine between them: what can't but cross it, when it is in maintenance, and what may
-// go another way when there is one.
-TEST(MaintainedSpineGate, OnlyWhatCanNotButCrossItIsLeftOut) {
+// Two leaves with one spine in maintenance between them: pairs that must cross it, and pairs that can use a
+// second spine if there is one.
+TEST(MaintainedSpineGate, LeavesOutOnlyPairsThatMustCrossIt) {
   for (const bool another : {false, true}) {
     SmallFabric made;
     const DeviceIndex left = made.add(DeviceRole::leaf);
@@ -288,8 +289,8 @@ TEST(MaintainedSpineGate, OnlyWhatCanNotButCrossItIsLeftOut) {
   }
 }
 
-// One host at one leaf, which hangs on a spine: there is nobody to talk to.
-TEST(LoneHostGate, WhatNobodyCanMeasureIsNotMissed) {
+// One host at one leaf, which is connected to a spine: the host has no peer.
+TEST(LoneHostGate, UnmeasurableLinksAreNotUncovered) {
   SmallFabric made;
   const DeviceIndex leaf = made.add(DeviceRole::leaf);
   made.link(made.add(DeviceRole::host), leaf);
@@ -302,8 +303,8 @@ TEST(LoneHostGate, WhatNobodyCanMeasureIsNotMissed) {
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
 }
 
-// A leaf without hosts: its uplinks carry nobody's traffic.
-TEST(LoneHostGate, ALinkToNobodyIsNotMissed) {
+// A leaf without hosts: its uplinks have no traffic.
+TEST(LoneHostGate, ALinkToALeafWithoutHostsIsNotUncovered) {
   SmallFabric made;
   const DeviceIndex busy = made.add(DeviceRole::leaf);
   const DeviceIndex bare = made.add(DeviceRole::leaf);

@@ -1,4 +1,4 @@
-// Clusters whose gates are planned and not measured: what their pairs cover is said by made-up measurements.
+// Clusters whose gates are planned but not measured: coverage is computed from made-up measurements.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline Benchmark benchmark_of(const std::string& name, Workload workload, PairCh
   return out;
 }
 
-// A catalog and what it compiles to, as far as measuring needs it.
+// A catalog and its compiled form, as far as measuring needs it.
 struct MeasuredCluster {
   Catalog catalog;
   Compiled compiled;
@@ -36,7 +36,7 @@ struct MeasuredCluster {
     out.compiled = compile(out.catalog, options);
     return out;
   }
-  // Of one fabric, with one benchmark over pairs.
+  // A cluster with one fabric and one benchmark over pairs.
   static MeasuredCluster of_topology(Topology topology, PairChoice choice = PairChoice{}) {
     MeasuredCluster out;
     out.catalog.fabrics.emplace_back().metadata.name.value = "backend";
@@ -58,7 +58,7 @@ struct MeasuredCluster {
   MeasureInput input() const { return {catalog, compiled, {}, {}, {}, "", {}}; }
   DeviceIndex device(const std::string& name) const { return compiled.topology.find_device(name); }
 
-  // Whole devices, with all their cables.
+  // Whole devices with all their cables.
   TouchedParts whole(const std::set<std::string>& names) const {
     TouchedParts out{{names.begin(), names.end()}, {}};
     for (LinkIndex link = 0; link < topology().links.size(); ++link)
@@ -74,7 +74,7 @@ struct MeasuredCluster {
   }
 };
 
-// The pairs of one question about a change.
+// The pairs of one gate for a change.
 struct PlannedGate {
   const MeasuredCluster& cluster;
   GateChoice choice;
@@ -100,7 +100,7 @@ struct PlannedGate {
   std::string text(const bench::Pair& pair) const {
     return ground.probes[pair.from].endpoint.name() + " -> " + ground.probes[pair.to].endpoint.name();
   }
-  // Those of a benchmark that are measured.
+  // The measured pairs of a benchmark.
   std::set<std::string> measured(std::size_t benchmark = 0) const {
     std::set<std::string> out;
     for (const auto& round : all[benchmark].planned.plan.rounds)
@@ -119,7 +119,7 @@ struct PlannedGate {
              static_cast<int>(one.planned.plan.rounds.size() + one.planned.plan.group_rounds.size());
     return out;
   }
-  // As if all were measured, but for what `fails` says of it.
+  // The coverage if all pairs were measured, except those for which `fails` returns true.
   GateCoverage coverage(const std::function<bool(const std::string& pair)>& fails = {}) {
     std::vector<BenchmarkOutcome> outcomes;
     for (const PreparedBenchmark& one : all) {

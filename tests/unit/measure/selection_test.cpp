@@ -1,5 +1,5 @@
-// Which pairs are selected, against all n² of them on any small topology; and how much is looked at on large
-// ones.
+// The selected pairs, compared with all n² of them on random small topologies; and the cost of the selection
+// on large ones.
 #include "reconciler/measure/selection.hpp"
 
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// Hosts of one to three ports on any leaves, up to three tiers of switches, cables missing and doubled.
+// Hosts with one to three ports on any leaves, up to three tiers of switches, cables missing and doubled.
 Topology any_topology() {
   SmallFabric made;
   std::vector<DeviceIndex> below, here, hosts;
@@ -45,7 +45,7 @@ PairChoice any_choice() {
                            PairChoice{PairChoice::Way::sample, 9});
 }
 
-// All pairs that may be measured, by what each may cross: the slow and sure way.
+// All pairs that may be measured, with the links that each may cross, by exhaustive search.
 std::map<bench::Pair, std::set<std::uint32_t>> all_ways(Ground& ground, const Benchmark& benchmark,
                                                         const std::vector<bool>& usable) {
   std::vector<bench::Endpoint> names;
@@ -66,7 +66,7 @@ std::size_t over(std::uint32_t link, const std::map<bench::Pair, std::set<std::u
       std::count_if(ways.begin(), ways.end(), [&](const auto& one) { return one.second.contains(link); }));
 }
 
-TEST(Selection, ThreePairsOverEachLinkWhereThereAreAsManyNeverABusyHost) {
+TEST(Selection, SelectsThreePairsOverEachLinkIfAvailableAndNoBusyHost) {
   ASSERT_TRUE(rc::check([] {
     const MeasuredCluster cluster = MeasuredCluster::of_topology(any_topology(), any_choice());
     const MeasureInput input = cluster.input();
@@ -98,7 +98,7 @@ TEST(Selection, ThreePairsOverEachLinkWhereThereAreAsManyNeverABusyHost) {
   }));
 }
 
-TEST(Selection, ControlsCrossNothingOfTheChangeAndAreThoseThatThereAre) {
+TEST(Selection, ControlPairsAvoidTheChangeAndNoneIsOmitted) {
   ASSERT_TRUE(rc::check([] {
     const MeasuredCluster cluster = MeasuredCluster::of_topology(any_topology(), any_choice());
     const MeasureInput input = cluster.input();
@@ -130,7 +130,7 @@ class Fleet : public testing::Test {
         load_text("fleet.yaml", perf::fleet_spec({.hosts = hosts, .roce = false, .one_plane = one_plane}));
     return MeasuredCluster::of_topology(expand(loaded.catalog).topology, choice);
   }
-  // Pairs and leaves that are looked at, and paths that are walked, for each link of the change.
+  // The number of examined pairs and leaves and of walked paths for each link of the change.
   static std::size_t looks(MeasuredCluster& cluster, const std::string& device) {
     const TouchedParts touched = cluster.whole({device});
     PlannedGate gate(cluster, {.affected = touched, .pending = {}, .whole = touched}, {}, {}, 64);
@@ -141,9 +141,9 @@ class Fleet : public testing::Test {
   }
 };
 
-// Eight leaves of eight rails stand between a leaf and the next of its own.
-TEST_F(Fleet, WhatIsLookedAtFollowsTheChangeAndNotThePairs) {
-  constexpr std::size_t kLooks = 80;  // a link: of 1,024 hosts all pairs are 67 million
+// Consecutive leaves of one rail are eight leaves apart, as there are eight rails.
+TEST_F(Fleet, WorkGrowsWithTheChangeAndNotWithThePairs) {
+  constexpr std::size_t kLooks = 80;  // per link: all pairs of 1,024 hosts are 67 million
   for (const PairChoice::Way way :
        {PairChoice::Way::all, PairChoice::Way::same_rail, PairChoice::Way::cross_leaf})
     for (const unsigned hosts : {256U, 1024U}) {

@@ -1,4 +1,4 @@
-// Which transport a benchmark runs over, by what its endpoints have.
+// The transport of a benchmark, by what its endpoints support.
 #include "reconciler/measure/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ Benchmark benchmark(Workload workload) {
   return out;
 }
 
-TEST(TransportOf, AutoIsRdmaWhereEveryEndpointHasItAndSaysWhyNot) {
+TEST(TransportOf, AutoIsRdmaIfEveryEndpointHasItAndReportsWhyNot) {
   const Benchmark asked = benchmark(Workload::stream);
   const TransportChoice all = choose_transport(asked, Transport::automatic, {kHas, kHas});
   EXPECT_EQ(all.runs, Transport::rdma);
@@ -38,14 +38,14 @@ TEST(TransportOf, RdmaRunsWhereAnyEndpointHasIt) {
   EXPECT_EQ(choose_transport(asked, Transport::rdma, {kLacks}).not_to_be_had, kLacks.why_not);
 }
 
-TEST(TransportOf, ABenchmarksOwnWordComesBeforeTheSuites) {
+TEST(TransportOf, TheBenchmarkOverridesTheSuite) {
   Benchmark asked = benchmark(Workload::write_bandwidth);
   asked.transport = {Transport::tcp, {}, true};
   EXPECT_EQ(choose_transport(asked, Transport::rdma, {}).runs, Transport::tcp);
   EXPECT_EQ(choose_transport(asked, Transport::rdma, {}).why, "");
 }
 
-TEST(TransportOf, WhatOnlyOneOfThemCarriesIsSaid) {
+TEST(TransportOf, ReportsWorkloadsThatOneTransportDoesNotSupport) {
   const Benchmark ring = benchmark(Workload::ring_allreduce);
   EXPECT_EQ(choose_transport(ring, Transport::rdma, {kHas}).not_to_be_had,
             "ring-allreduce does not run over RDMA");

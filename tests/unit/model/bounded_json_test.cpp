@@ -12,7 +12,7 @@ std::string why(std::string_view text, const JsonBounds& bounds = {}) {
   return parsed ? "" : parsed.error().what;
 }
 
-TEST(BoundedJson, TakesWhatIsWithinItsBoundsExactly) {
+TEST(BoundedJson, AcceptsInputExactlyAtItsBounds) {
   EXPECT_EQ(why(R"([1, [2], {"a": 3}])", {.depth = 2, .values = 6}), "");
   EXPECT_EQ(why(R"([1, [2], {"a": 3}])", {.depth = 1, .values = 6}), "JSON nested deeper than 1 levels");
   EXPECT_EQ(why(R"([1, [2], {"a": 3}])", {.depth = 2, .values = 5}), "JSON of more than 5 values");

@@ -27,7 +27,7 @@ const Path kAddressOfA(kAddress, {"a", "10.0.0.1/31"});
 const Path kStrayOfA(kAddress, {"a", "192.0.2.1/24"});
 const Path kStrayOfB(kAddress, {"b", "192.0.2.1/24"});
 
-TEST(Diff, IsEmptyWhereAllIsAsWanted) {
+TEST(Diff, IsEmptyIfActualEqualsDesired) {
   Case c;
   c.want(Path(kMtu, {"a"}), Value::integer(9000));
   c.have(Path(kMtu, {"a"}), Value::integer(9000));
@@ -35,8 +35,8 @@ TEST(Diff, IsEmptyWhereAllIsAsWanted) {
   EXPECT_TRUE(c.run().in_sync());
 }
 
-// What is allowed may be there or not; all that is there has to be.
-TEST(Diff, OfASetWithinTheWantedOneOnlyWhatIsBeyondItDiffers) {
+// The desired set lists what is allowed: members may be absent, but no others may be present.
+TEST(Diff, AllowedMembersOfASetDoNotDiffer) {
   const Path transit(row("diverted[*]/transit"), {"10.64.0.0/16"});
   const Value allowed = Value::set({"a", "c"});
   const auto differs = [&](Value have) {
@@ -53,7 +53,7 @@ TEST(Diff, OfASetWithinTheWantedOneOnlyWhatIsBeyondItDiffers) {
   EXPECT_EQ(beyond(allowed, Value::set({"a", "b", "d"})), (std::vector<std::string>{"b", "d"}));
 }
 
-TEST(Diff, WhatIsOnlyNotedIsNoDifference) {
+TEST(Diff, FindingsAreNotDifferences) {
   const Path filters(row("diverted[*]/filters"), {"10.64.0.0/16"});
   Case c;
   c.want(filters, Value::set({}));
@@ -65,7 +65,7 @@ TEST(Diff, WhatIsOnlyNotedIsNoDifference) {
   EXPECT_EQ(unread.run().unobserved.size(), 1U);
 }
 
-TEST(Diff, NamesTheOriginOfWhatIsWanted) {
+TEST(Diff, NamesTheOriginOfTheDesiredValue) {
   Case c;
   c.want(Path(kMtu, {"a"}), Value::integer(9000), 7);
   c.have(Path(kMtu, {"a"}), Value::integer(1500));
@@ -84,7 +84,7 @@ TEST(Diff, RemovesOnlyInsideAClaim) {
   EXPECT_EQ(found.changes[0], (Change{kStrayOfA, Value::present(), Value{}, 3}));
 }
 
-TEST(Diff, AClaimWithoutKeysIsOfTheWholeCollection) {
+TEST(Diff, ClaimWithoutKeysCoversTheWholeCollection) {
   Case c;
   c.have(Path(kRoute, {"main:192.0.2.0/24"}), Value::set({"dev a"}));
   c.have(kStrayOfA, Value::present());
@@ -94,7 +94,7 @@ TEST(Diff, AClaimWithoutKeysIsOfTheWholeCollection) {
   EXPECT_EQ(found.changes[0].path.row(), kRoute);
 }
 
-TEST(Diff, KeepsMembersThatAreWantedInsideAClaim) {
+TEST(Diff, KeepsDesiredMembersInsideAClaim) {
   Case c;
   c.want(kAddressOfA, Value::present());
   c.have(kAddressOfA, Value::present());
@@ -102,7 +102,7 @@ TEST(Diff, KeepsMembersThatAreWantedInsideAClaim) {
   EXPECT_TRUE(c.run().in_sync());
 }
 
-TEST(Diff, NeverRemovesWhatCouldNotBeReadWhole) {
+TEST(Diff, NeverRemovesFromACollectionReadInPart) {
   Case c;
   c.have(kStrayOfA, Value::present());
   c.intent.claims.push_back({kAddress, {"a"}, 0});
@@ -110,7 +110,7 @@ TEST(Diff, NeverRemovesWhatCouldNotBeReadWhole) {
   EXPECT_TRUE(c.run().changes.empty());
 }
 
-TEST(Diff, CallsNothingDifferentThatCouldNotBeRead) {
+TEST(Diff, UnreadEntriesAreNotDifferences) {
   Case c;
   c.want(Path(kMtu, {"a"}), Value::integer(9000));
   c.want(Path(kMtu, {"b"}), Value::integer(9000));
@@ -140,7 +140,7 @@ TEST(Diff, ComparesSetsAsSets) {
   EXPECT_TRUE(c.run().in_sync());
 }
 
-TEST(Diff, WaitsForAnUnresolvedReference) {
+TEST(Diff, UnresolvedReferenceIsNotADifference) {
   Case c;
   c.want(Path(row("bgp/asn"), {}), Value::reference("leaf0 bgp/asn"));
   c.have(Path(row("bgp/asn"), {}), Value::integer(4200000000));
@@ -170,7 +170,7 @@ rc::Gen<Tree> any_tree() {
       });
 }
 
-// What a device becomes that does exactly the changes.
+// The state of a device after exactly these changes.
 Tree after(Tree have, const ChangeSet& changes) {
   for (const Change& one : changes) {
     if (one.want)
@@ -181,7 +181,7 @@ Tree after(Tree have, const ChangeSet& changes) {
   return have;
 }
 
-RC_GTEST_PROP(Diff, DoingTheChangesLeavesNothingToDo, ()) {
+RC_GTEST_PROP(Diff, MakingTheChangesLeavesNoDifference, ()) {
   Case c;
   c.intent.want = *any_tree();
   c.observation.have = *any_tree();
@@ -204,7 +204,7 @@ RC_GTEST_PROP(Diff, LeavesForeignEntriesAlone, ()) {
 }
 
 // 248,115 B in cells of 128 are 248,192.
-TEST(Diff, ABufferMayBeACellLargerAndNoByteSmaller) {
+TEST(Diff, BufferMayBeACellLargerAndNoByteSmaller) {
   const auto is_enough = [](std::int64_t have) {
     return satisfies(row("interface[*]/buffer[*]/size"), Value::integer(248115), Value::integer(have));
   };
@@ -219,7 +219,7 @@ TEST(Diff, ABufferMayBeACellLargerAndNoByteSmaller) {
       EXPECT_FALSE(satisfies(row("interface[*]/buffer[*]/size"), Value::integer(want), no_number));
 }
 
-RC_GTEST_PROP(Diff, IsInPathOrderAndSaysWhatWas, ()) {
+RC_GTEST_PROP(Diff, IsInPathOrderAndHasTheFormerValues, ()) {
   Case c;
   c.intent.want = *any_tree();
   c.observation.have = *any_tree();
@@ -233,7 +233,7 @@ RC_GTEST_PROP(Diff, IsInPathOrderAndSaysWhatWas, ()) {
   }
 }
 
-RC_GTEST_PROP(Diff, OfNothingReadIsNothing, ()) {
+RC_GTEST_PROP(Diff, IsEmptyIfNothingWasRead, ()) {
   Case c;
   c.intent.want = *any_tree();
   for (const RowId id : {kMtu, kAddress, kRoute, kCarrier})
@@ -242,6 +242,47 @@ RC_GTEST_PROP(Diff, OfNothingReadIsNothing, ()) {
   const Difference found = c.run();
   RC_ASSERT(found.changes.empty() && found.effects.empty());
   RC_ASSERT(found.unobserved.size() == c.intent.want.size());
+}
+
+TEST(ChangesBetween, HaveTheOriginOfTheSideWithTheValue) {
+  Tree was;
+  was.set(Path(kMtu, {"a"}), Value::integer(9000), 1);
+  was.set(Path(kMtu, {"b"}), Value::integer(9000), 2);
+  was.set(kAddressOfA, Value::present(), 3);
+  Tree want;
+  want.set(Path(kMtu, {"a"}), Value::integer(4200), 4);
+  want.set(Path(kMtu, {"b"}), Value::integer(9000), 5);
+  want.set(kStrayOfB, Value::present(), 6);
+  const ChangeSet changes{{kAddressOfA, Value::present(), Value{}, 3},
+                          {kStrayOfB, Value{}, Value::present(), 6},
+                          {Path(kMtu, {"a"}), Value::integer(9000), Value::integer(4200), 4}};
+  EXPECT_EQ(changes_between(was, want), changes) << "another line that wants the same is no change";
+}
+
+// Two desired values differ even if a compare rule would accept one of them as the actual value of the other.
+TEST(ChangesBetween, IgnoreTheCompareRules) {
+  const Path size(row("interface[*]/buffer[*]/size"), {"a", "3"});
+  Tree was;
+  was.set(size, Value::integer(20'200));
+  Tree want;
+  want.set(size, Value::integer(20'100));
+  EXPECT_TRUE(satisfies(size.row(), Value::integer(20'100), Value::integer(20'200)));
+  EXPECT_EQ(changes_between(was, want).size(), 1U);
+}
+
+RC_GTEST_PROP(ChangesBetween, MakeOneTreeOfTheOther, ()) {
+  const Tree was = *any_tree();
+  const Tree want = *any_tree();
+  Tree made = was;
+  for (const Change& one : changes_between(was, want)) {
+    RC_ASSERT(one.was != one.want);
+    RC_ASSERT(one.was == made.value(one.path));
+    if (one.want)
+      made.set(one.path, one.want);
+    else
+      made.erase(one.path);
+  }
+  RC_ASSERT(made.to_string() == want.to_string());
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(Path, KeepsBracketsInsideAKey) {
   EXPECT_EQ(path->text(), "raw[sonic][PORT[0]]");
 }
 
-TEST(Path, SaysWhatWasProbablyMeant) {
+TEST(Path, SuggestsTheClosestRow) {
   const Result<Path> path = Path::parse("interface[rail0]/mtuu");
   ASSERT_FALSE(path);
   EXPECT_NE(path.error().what.find("did you mean 'interface[*]/mtu'"), std::string::npos)
@@ -155,7 +155,7 @@ TEST(Schema, ReferencesNameRows) {
   }
 }
 
-TEST(Schema, TellsPortsAndTheirPartsFromOtherRows) {
+TEST(Schema, DistinguishesPortsAndBondsFromOtherRows) {
   const auto is_of_port = [](RowId id) { return schema_row(id).is_of_port(); };
   EXPECT_TRUE(is_of_port(row("interface[*]")));
   EXPECT_TRUE(is_of_port(row("interface[*]/mtu")));
@@ -167,14 +167,14 @@ TEST(Schema, TellsPortsAndTheirPartsFromOtherRows) {
   EXPECT_FALSE(schema_row(row("interface[*]")).is_of_bond());
 }
 
-TEST(Schema, APartIsNotAWholeWithALongerName) {
+TEST(Schema, PartIsNotARowWithALongerName) {
   const Row& class_row = schema_row(row("interface[*]/class[*]"));
   EXPECT_TRUE(class_row.is_part_of("interface[*]"));
   EXPECT_FALSE(class_row.is_part_of("interface[*]/class[*]")) << "it is the whole";
   EXPECT_FALSE(schema_row(row("interface[*]/virtual-functions")).is_part_of("interface[*]/virtual-function"));
 }
 
-TEST(Schema, TellsWhatARowSaves) {
+TEST(Schema, KnowsWhichRowsARowSaves) {
   const Row& saver = schema_row(row("routing-config/saved"));
   for (const RowId saved : {row("bgp"), row("bgp/asn"), row("bgp/neighbor[*]/hold"), row("bfd-profile[*]"),
                             row("bfd-profile[*]/multiplier")})

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-TEST(Printable, ShowsByItsNumberWhatActsOrHides) {
+TEST(Printable, EscapesControlAndInvisibleCharacters) {
   EXPECT_EQ(printable("\x1b[31mred\x1b[0m"), "\\x1b[31mred\\x1b[0m");
   EXPECT_EQ(printable("a\r\nb\tc"), "a\\x0d\\x0ab\\x09c");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
@@ -28,7 +28,7 @@ TEST(Printable, LeavesTextAsItIs) {
     EXPECT_EQ(printable(text), text);
 }
 
-RC_GTEST_PROP(Printable, IsTheSameTwiceAsOnce, (const std::string& bytes)) {
+RC_GTEST_PROP(Printable, IsIdempotent, (const std::string& bytes)) {
   const std::string once = printable(bytes);
   RC_ASSERT(printable(once) == once);
   for (const char c : once) RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);

@@ -22,7 +22,7 @@ TEST(Tree, IsSortedWhateverTheOrderOfAdding) {
             "interface[rail0]/admin = true\ninterface[rail2]/mtu = 2\ninterface[rail10]/mtu = 1\n");
 }
 
-TEST(Tree, KeepsTheFirstOfTwoAndReportsTheOther) {
+TEST(Tree, KeepsTheFirstDuplicateAndReportsTheOther) {
   TreeBuilder builder;
   builder.add(mtu("a"), Value::integer(9000), 1);
   builder.add(mtu("a"), Value::integer(1500), 2);

@@ -24,7 +24,7 @@ TEST(Uuid, HasVersionAndVariantWhateverTheRandomBits) {
   }
 }
 
-TEST(Uuid, IsReadInEitherCaseAndNothingElseIs) {
+TEST(Uuid, IsReadInEitherCaseAndOtherTextIsRefused) {
   EXPECT_EQ(parse_uuid_v4("919108F7-52D1-4320-9BAC-F847DB4148A8"), kExample);
   for (const char* const text :
        {"", "919108f7-52d1-4320-9bac-f847db4148a", "919108f7-52d1-4320-9bac-f847db4148a8 ",

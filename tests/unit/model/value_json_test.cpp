@@ -1,4 +1,4 @@
-// A value in a plan file and in the journal is the value that was written there.
+// Values survive writing to, and reading from, plan files and the journal.
 #include "specs/model/value_json.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ RC_GTEST_PROP(ValueJson, KeepsEveryInteger, ()) {
   RC_ASSERT(*back == value);
 }
 
-TEST(ValueJson, RefusesANumberThatIsNoInteger) {
+TEST(ValueJson, RefusesANumberThatIsNotAnInteger) {
   for (const char* const text :
        {"9223372036854775808", "18446744073709551615", "18446744073709551616", "1.5"})
     EXPECT_FALSE(value_from_json(kAsn, nlohmann::json::parse(text))) << text;
@@ -33,7 +33,7 @@ TEST(ValueJson, OfASetHasNoOrder) {
   EXPECT_EQ(*value_from_json(kMembers, {"swp2", "swp1"}), *value_from_json(kMembers, {"swp1", "swp2"}));
 }
 
-TEST(ValueJson, KeepsBytesThatAreNoText) {
+TEST(ValueJson, KeepsBytesThatAreNotUtf8) {
   constexpr RowId kSysctl = row("sysctl[*]");
   for (const std::string& bytes :
        {std::string("a\xff\x80z"), std::string("\xc3"), std::string("\0\x1b", 2)}) {

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-TEST(Value, IsNothingByDefault) {
+TEST(Value, IsAbsentByDefault) {
   EXPECT_FALSE(Value());
   EXPECT_EQ(Value().kind(), Value::Kind::none);
   EXPECT_EQ(Value().to_string(), "(none)");
 }
 
-TEST(Value, TellsKindsApart) {
+TEST(Value, DistinguishesKinds) {
   EXPECT_NE(Value::integer(1), Value::boolean(true));
   EXPECT_NE(Value::boolean(true), Value::present());
   EXPECT_NE(Value::text("a"), Value::secret("a"));
@@ -45,13 +45,13 @@ RC_GTEST_PROP(Value, IntegersAreEqualWhereTheirNumbersAre, ()) {
 }
 
 TEST(Value, KeepsIntegersAtTheEdges) {
-  constexpr std::int64_t kInPlace = std::int64_t{1} << 59;  // from here on interned
+  constexpr std::int64_t kInPlace = std::int64_t{1} << 59;  // larger values are interned
   for (const std::int64_t number : {kMax, kMax - 1, -kMax, -kMax - 1, kInPlace, kInPlace - 1, kInPlace + 1,
                                     -kInPlace, -kInPlace - 1, -kInPlace + 1, std::int64_t{0}})
     EXPECT_EQ(Value::integer(number).as_integer(), number);
 }
 
-TEST(Value, ShowsAnUnsignedNumberThatIsNoIntegerAsText) {
+TEST(Value, ShowsAnUnsignedNumberBeyondIntegersAsText) {
   EXPECT_EQ(Value::integer(static_cast<std::uint64_t>(kMax)).as_integer(), kMax);
   EXPECT_EQ(Value::integer(static_cast<std::uint64_t>(kMax) + 1), Value::text("9223372036854775808"));
   EXPECT_EQ(Value::integer(~std::uint64_t{0}), Value::text("18446744073709551615"));
@@ -83,7 +83,7 @@ TEST(Value, NeverPrintsASecretsContent) {
   EXPECT_EQ(Value::secret("systemd:sw-admin").to_string(), "(secret systemd:sw-admin)");
 }
 
-TEST(Value, PrintsForPeople) {
+TEST(Value, PrintsReadableText) {
   EXPECT_EQ(Value::boolean(false).to_string(), "false");
   EXPECT_EQ(Value::present().to_string(), "present");
   EXPECT_EQ(Value::set({"b", "a"}).to_string(), "a, b");

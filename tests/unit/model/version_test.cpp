@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 TEST(Versions, AreInDebiansOrder) {
-  // Each older than the next.
+  // Each version is older than the next.
   constexpr std::string_view kOrdered[] = {
       "1.0~rc1", "1.0",       "1.0-1",          "1.0-1+deb12u1",  "1.0-2",      "1.0+git",
       "1.9",     "1.10",      "6.1.0-18-amd64", "6.1.0-21-amd64", "28.39.1002", "44.0-2",
@@ -28,7 +28,7 @@ TEST(Versions, AreInDebiansOrder) {
     }
 }
 
-// The other opinion, where there is one: dpkg's own.
+// Compares with dpkg, if it is installed.
 TEST(Versions, DpkgAgrees) {
   if (std::system("dpkg --compare-versions 1 lt 2 2>/dev/null") != 0)
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("versions as dpkg orders them: no dpkg here");
@@ -43,7 +43,7 @@ TEST(Versions, DpkgAgrees) {
     }
 }
 
-TEST(Versions, AnyTextHasAPlace) {
+TEST(Versions, AnyTextIsOrdered) {
   EXPECT_EQ(compare_versions("", ""), 0);
   EXPECT_LT(compare_versions("", "1"), 0);
   EXPECT_EQ(compare_versions("01.0", "1.00"), 0);
@@ -51,7 +51,7 @@ TEST(Versions, AnyTextHasAPlace) {
   EXPECT_NE(compare_versions("99999999999999999999:1", "1"), 0);
 }
 
-TEST(Versions, AConstraintIsMetByItsSideOnly) {
+TEST(Versions, ConstraintsCompareInTheirDirection) {
   for (const auto& [constraint, older, same, newer] : {std::tuple{">=44", false, true, true},
                                                        {"==44", false, true, false},
                                                        {"44", false, true, false},
@@ -64,7 +64,7 @@ TEST(Versions, AConstraintIsMetByItsSideOnly) {
   }
 }
 
-TEST(Versions, AVersionThatMeetsWhatIsWantedIsNoDifference) {
+TEST(Versions, VersionThatMeetsItsConstraintIsNotADifference) {
   const Path package(row("package[*]"), {"rdma-core"});
   Intent intent;
   intent.want.set(package, Value::text(">=44"));

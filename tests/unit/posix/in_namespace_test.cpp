@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kOwn = "/proc/thread-self/ns/net";
 
-// Which network namespace the calling thread is in.
+// The network namespace of the calling thread.
 std::string here() { return std::filesystem::read_symlink(kOwn).string(); }
 
 TEST(InNamespace, NeedsNoRightsForThisOne) {
@@ -24,7 +24,7 @@ TEST(InNamespace, NeedsNoRightsForThisOne) {
   EXPECT_EQ(inside, here());
 }
 
-TEST(InNamespace, RefusesWhatIsNoNamespace) {
+TEST(InNamespace, RefusesAPathThatIsNotANamespace) {
   bool ran = false;
   const auto missing = in_namespace("/run/netns/lockstep-none", [&] { ran = true; });
   ASSERT_FALSE(missing);
@@ -33,7 +33,7 @@ TEST(InNamespace, RefusesWhatIsNoNamespace) {
   EXPECT_FALSE(ran);
 }
 
-TEST(InNamespace, ComesBackFromEveryOther) {
+TEST(InNamespace, ReturnsFromEveryOtherNamespace) {
   LOCKSTEP_NEEDS_ROOT("makes network namespaces");
   const std::string before = here();
   std::string thrown_away;

@@ -54,7 +54,7 @@ TEST(Wait, EndsWhenItsCallIsWoken) {
   later.join();
 }
 
-TEST(Wait, HearsAStopThatNoDescriptorTells) {
+TEST(Wait, EndsAtAStopWithoutAWakeDescriptor) {
   const Pipe pipe;
   std::stop_source stop;
   Call call = within(kLong);
@@ -66,7 +66,7 @@ TEST(Wait, HearsAStopThatNoDescriptorTells) {
       << "a stop goes first";
 }
 
-TEST(Pause, LastsAsLongAsItIsToldUnlessItsCallEnds) {
+TEST(Pause, LastsTheGivenTimeUnlessItsCallEnds) {
   const auto begin = steady_clock::now();
   EXPECT_TRUE(pause(milliseconds(20), within(kLong)));
   EXPECT_GE(steady_clock::now() - begin, milliseconds(20));
@@ -93,7 +93,7 @@ TEST(WakeDescriptor, IsReadableFromASignalUntilItIsCleared) {
 
 bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
 
-TEST(Descriptor, ClosesWhatItLetsGo) {
+TEST(Descriptor, ClosesWhatItReleases) {
   Pipe pipe;
   const int reader = pipe.reader.number();
   const int writer = pipe.writer.number();

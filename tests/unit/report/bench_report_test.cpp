@@ -1,4 +1,4 @@
-// What a benchmark over RDMA says beside its figures: which transport and why, and what the counters moved.
+// A report of a benchmark over RDMA also shows the transport and why, and the counters that increased.
 #include "reconciler/report/bench_report.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class BenchReport : public ::testing::Test {
   std::vector<SuiteOutcome> outcomes_;
 };
 
-TEST_F(BenchReport, SaysInALineWhatACounterMakesOfItsEnd) {
+TEST_F(BenchReport, ExplainsCountersInALine) {
   const std::string text = bench_text(outcomes_, Terminal{});
   EXPECT_NE(
       text.find("gpu1:rail0 is the victim: acknowledgements did not come in time (local_ack_timeout_err "
@@ -64,7 +64,7 @@ TEST_F(BenchReport, JsonHasTheCountersOfEachMeasurement) {
                                                 {"side", "victim"}}}));
 }
 
-TEST_F(BenchReport, WhatAGateLeftOutIsToldAndCounted) {
+TEST_F(BenchReport, PairsLeftOutByAGateAreReportedAndCounted) {
   EXPECT_EQ(bench_text(outcomes_, Terminal{}).find("jobs"), std::string::npos);
   outcomes_[0].gate.busy = {"gpu3", "gpu4", "gpu5"};
   outcomes_[0].gate.left_out = 12;
@@ -93,7 +93,7 @@ class StoppedBench : public BenchReport {
   std::vector<bench::Measurement>& pairs_;
 };
 
-TEST_F(StoppedBench, APairThatWasNotRunHasNotFailed) {
+TEST_F(StoppedBench, PairThatWasNotRunHasNotFailed) {
   const std::string text = bench_text(outcomes_, Terminal{});
   EXPECT_NE(text.find("not run: stopped"), std::string::npos) << text;
   EXPECT_NE(text.find("gpu2:rail0   2   ·   ·"), std::string::npos) << text;
@@ -107,19 +107,19 @@ TEST_F(StoppedBench, APairThatWasNotRunHasNotFailed) {
   EXPECT_EQ(measured[1].value("trouble", ""), "cancelled");
 }
 
-TEST_F(StoppedBench, OneOfWhichNoPairWasRunSaysSoInALine) {
+TEST_F(StoppedBench, BenchmarkWithoutAnyRunPairIsOneLine) {
   stop(pairs_[0]);
   const std::string text = bench_text(outcomes_, Terminal{});
   EXPECT_NE(text.find("    not run: stopped\n"), std::string::npos) << text;
 }
 
-TEST_F(StoppedBench, ASuiteOfWhichNothingWasToBeMeasuredHasNotPassed) {
+TEST_F(StoppedBench, EmptySuiteHasNotPassed) {
   pairs_.clear();
   EXPECT_EQ(bench_text(outcomes_, Terminal{}).substr(0, 29), "ValidationSuite/slo  not run\n");
   EXPECT_EQ(bench_json(outcomes_, "sha256:0").value("verdict", ""), "unknown");
 }
 
-TEST_F(StoppedBench, ABrokenPathHasFailed) {
+TEST_F(StoppedBench, BrokenPathHasFailed) {
   pairs_[1].trouble = bench::Trouble::path;
   const std::string text = bench_text(outcomes_, Terminal{});
   EXPECT_NE(text.find("gpu2:rail0   2   ×   ·"), std::string::npos) << text;

@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// Two NICs that differ in one parameter; the first has a virtual function with a bound, a reporter in error
-// and a buffer from which one class of its port draws.
+// Two NICs that differ in one parameter; the first has a virtual function with a rate limit, a reporter in
+// error and a buffer that one class of its port uses.
 DiscoveredDevice found() {
   DiscoveredDevice out{"gpu1", "host", {}};
   for (const std::string name : {"0000:3b:00.0", "0000:5e:00.0"}) {
@@ -39,7 +39,7 @@ DiscoveredDevice found() {
   return out;
 }
 
-TEST(DiscoveryDevlink, IsToldInTablesAndEqualParametersAreOneLine) {
+TEST(DiscoveryDevlink, TablesFoldEqualParameters) {
   EXPECT_EQ(devlink_text(found(), Terminal{}), R"(
 device  devlink           driver     firmware               eswitch    vfs     health
 gpu1    pci/0000:3b:00.0  mlx5_core  fw.version 28.39.1002  switchdev  1 of 8  tx
@@ -61,7 +61,7 @@ gpu1    pci/0000:3b:00.0 0  16777216     1  egress     4000000  static          
   EXPECT_EQ(devlink_text(DiscoveredDevice{"gpu1", "host", {}}, Terminal{}), "");
 }
 
-TEST(DiscoveryDevlink, IsToldWholeInJson) {
+TEST(DiscoveryDevlink, JsonIsComplete) {
   const DiscoveredDevice all = found();
   const nlohmann::json first = devlink_json(all.host.devlink[0]);
   EXPECT_EQ(first["device"], "pci/0000:3b:00.0");

@@ -16,7 +16,7 @@ PciFunction function(const std::string& address, int numa, unsigned width) {
   return out;
 }
 
-// One rail whose link has half its lanes, two GPUs of which NVML knows one.
+// A rail whose PCIe link has half its lanes, and two GPUs of which NVML reports one.
 std::vector<DiscoveredDevice> found() {
   DiscoveredPort port;
   port.name = "rail0";
@@ -61,7 +61,7 @@ std::vector<DiscoveredDevice> found() {
   return {{"gpu1", "host", host}};
 }
 
-TEST(Discovery, IsToldInTablesWithANoteForWhatIsMissing) {
+TEST(Discovery, TablesNoteWhatIsMissing) {
   EXPECT_EQ(
       discovery_text(found(), Terminal{}),
       R"(device  port   driver       speed   mtu  state  addresses  neighbour   pci           pcie                 numa  rdma
@@ -84,7 +84,7 @@ note: neighbours: none heard (gpu1)
 )");
 }
 
-TEST(Discovery, IsToldWholeInJson) {
+TEST(Discovery, JsonIsComplete) {
   const nlohmann::json device = discovery_json(found())["devices"][0];
   EXPECT_EQ(device["ports"][0]["pci"]["link"]["width"], 8);
   EXPECT_EQ(device["ports"][0]["rdmaDevices"][0], "mlx5_0");
@@ -105,58 +105,6 @@ TEST(Discovery, IsToldWholeInJson) {
   EXPECT_FALSE(device["gpus"][1].contains("ecc"));
   EXPECT_EQ(device["settings"]["cpu/governor"], "powersave");
   EXPECT_EQ(device["settingsMissing"]["memlock"], "not set");
-}
-
-DiscoveredDevice device_with(const std::string& name, const std::string& port, const std::string& peer) {
-  DiscoveredDevice out{name, "host", {}};
-  DiscoveredPort one;
-  one.name = port;
-  one.peer = peer;
-  out.host.ports = {one};
-  return out;
-}
-
-TEST(DiscoveryDraft, HasTheCableToAPeerThatWasNotDiscovered) {
-  for (const char* const host : {"gpu1", "zz"}) {
-    const std::string draft = discovery_draft({device_with(host, "rail0", "leaf0:swp1")}, false);
-    EXPECT_NE(draft.find("- {from: \"" + std::string(host) + ":rail0\", to: \"leaf0:swp1\"}"),
-              std::string::npos)
-        << draft;
-  }
-}
-
-TEST(DiscoveryDraft, HasACableThatBothEndsTellOfOnce) {
-  const std::string draft = discovery_draft(
-      {device_with("leaf0", "swp1", "gpu1:rail0"), device_with("gpu1", "rail0", "leaf0:swp1")}, true);
-  EXPECT_NE(draft.find("- {from: \"gpu1:rail0\", to: \"leaf0:swp1\"}"), std::string::npos) << draft;
-  EXPECT_EQ(draft.find("from: \"leaf0"), std::string::npos) << draft;
-}
-
-TEST(DiscoveryDraft, HasNoPortsThatNoCableEndsAt) {
-  DiscoveredDevice leaf = device_with("leaf0", "swp1", "");
-  leaf.role = "leaf";
-  leaf.host.ports.push_back(leaf.host.ports.front());
-  leaf.host.ports.back().name = "ifb0";
-  leaf.host.ports.back().kind = "ifb";
-  const std::string draft = discovery_draft({leaf}, true);
-  EXPECT_EQ(draft.find("ifb0"), std::string::npos) << draft;
-  EXPECT_NE(draft.find("{name: \"leaves-leaf0\"}"), std::string::npos) << draft;
-}
-
-TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
-  for (const std::string& peer :
-       {std::string("leaf\"}]\n: x:swp1"), std::string("leaf[1-9]:swp1"), std::string("a,b:swp1"),
-        std::string("leaf\xFF:swp1"), std::string("52:54:00:12:34:56:swp1"), std::string("leaf0:"),
-        std::string("leaf0")}) {
-    const std::string draft = discovery_draft({device_with("gpu1", "rail0", peer)}, false);
-    EXPECT_EQ(draft.find("cabling"), std::string::npos) << draft;
-    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbour '");
-    ASSERT_NE(comment, std::string::npos) << draft;
-    EXPECT_EQ(draft.find("\n---", comment + 1), draft.find('\n', comment + 1)) << "one line: " << draft;
-  }
-  const std::string odd = discovery_draft({device_with("gpu1", "ra\"il", "leaf0:swp1")}, false);
-  EXPECT_EQ(odd.find("interfaces:"), std::string::npos) << odd;
-  EXPECT_EQ(discovery_draft({device_with("a b", "rail0", "")}, false).find("DeviceSet"), std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// One device with a wrong MTU, one that lost a next hop, one that can't carry PFC, one that was not read.
+// One device with a wrong MTU, one that lost a next hop, one without support for PFC, one that was not read.
 DriftReport sample() {
   DriftReport report;
   report.devices = 4;
@@ -46,7 +46,7 @@ DriftReport sample() {
   return report;
 }
 
-// The same with two devices in maintenance: one that differs, and one that does not answer.
+// The same report with two devices in maintenance: one that differs, and one that does not answer.
 DriftReport maintained() {
   DriftReport report = sample();
   report.drifted = 1;
@@ -57,7 +57,7 @@ DriftReport maintained() {
   return report;
 }
 
-// Two devices with one packet filter, and a route that is allowed.
+// Two devices with the same packet filter, and an allowed route.
 DriftReport with_findings() {
   DriftReport report = sample();
   for (const char* device : {"leaf0", "leaf1"})
@@ -81,7 +81,7 @@ DriftReport with_findings() {
   return report;
 }
 
-TEST(DriftText, TellsFindingsAndWhatIsAllowedOnceForAllDevices) {
+TEST(DriftText, FoldsFindingsAndAllowedEntriesOfDevices) {
   const std::string text = drift_text(with_findings(), Terminal{});
   EXPECT_NE(text.find("finding\n  XDP on swp1 (native)  leaf[0-1]\n  nft inet f c (forward): policy drop  "
                       "leaf[0-1]\n"),
@@ -94,7 +94,7 @@ TEST(DriftText, TellsFindingsAndWhatIsAllowedOnceForAllDevices) {
   EXPECT_NE(text.find("2 differences on 2 devices"), std::string::npos) << text;
 }
 
-TEST(DriftFormats, FindingsAreNoFailuresAndInTheJsonOfDriftAndPlan) {
+TEST(DriftFormats, FindingsAreInJsonAndAreNotFailures) {
   EXPECT_EQ(drift_sarif(with_findings()), drift_sarif(sample()));
   EXPECT_EQ(drift_github(with_findings()), drift_github(sample()));
   EXPECT_EQ(drift_junit(with_findings(), "pod"), drift_junit(sample(), "pod"));
@@ -104,10 +104,10 @@ TEST(DriftFormats, FindingsAreNoFailuresAndInTheJsonOfDriftAndPlan) {
   const nlohmann::json plan = unmended_json(with_findings());
   EXPECT_EQ(plan["findings"].size(), 2U);
   EXPECT_EQ(plan["allowed"].size(), 1U);
-  EXPECT_EQ(plan["leftToAPerson"].size(), 3U);
+  EXPECT_EQ(plan["manualActions"].size(), 3U);
 }
 
-TEST(DriftText, TellsDevicesInMaintenanceApart) {
+TEST(DriftText, ListsDevicesInMaintenanceSeparately) {
   const std::string text = drift_text(maintained(), Terminal{});
   const std::size_t apart = text.find("in maintenance\n");
   ASSERT_NE(apart, std::string::npos) << text;
@@ -119,7 +119,7 @@ TEST(DriftText, TellsDevicesInMaintenanceApart) {
   EXPECT_EQ(text.find("drifted\n"), std::string::npos) << text;
 }
 
-// What raises an alarm elsewhere: a failed test, an annotation, a finding.
+// Formats that raise an alarm in other tools: a failed test, an annotation, a finding.
 TEST(DriftFormats, RaiseNoAlarmForDevicesInMaintenance) {
   const DriftReport report = maintained();
   for (const std::string& text : {drift_sarif(report), drift_junit(report, "pod"), drift_gitlab(report),
@@ -136,14 +136,14 @@ TEST(DriftFormats, RaiseNoAlarmForDevicesInMaintenance) {
 }
 
 TEST(DriftText, NamesDeviceEntryWantHaveAndLine) {
-  const std::string text = drift_text(sample(), Terminal{});
-  EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"),
+  const std::string text = drift_text(sample(), Terminal{}, Detail::every_change);
+  EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000     1500    traffic     specs/fabric.yaml:9:8 mtu"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("leaf0   fib[10.64.1.0/29]  up0, up1  up1"), std::string::npos) << text;
   EXPECT_NE(text.find("veth has no DCB (1 entry)  leaf0"), std::string::npos) << text;
   EXPECT_NE(text.find("leaf1    bgpd.vty: connection refused"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"),
+  EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 device partly observed"),
             std::string::npos)
       << text;
 }
@@ -167,37 +167,55 @@ DriftReport with_work_for_a_person() {
   return report;
 }
 
-TEST(DriftText, WhatIsAPersonsToMendIsApartAndCounts) {
-  const std::string text = drift_text(with_work_for_a_person(), Terminal{});
-  EXPECT_NE(text.find("left to a person\n"
-                      "  no interface is called rail7 here (2 entries)  gpu1\n"
-                      "  rdma-core is not installed (package[rdma-core], want >=44, have (absent))  gpu1\n"
-                      "can't be applied here\n"
-                      "  veth has no DCB (1 entry)  leaf0\n"),
-            std::string::npos)
+TEST(DriftText, ManualActionsAreListedSeparatelyAndCount) {
+  const std::string text = drift_text(with_work_for_a_person(), Terminal{}, Detail::every_change);
+  EXPECT_NE(
+      text.find("requires manual action\n"
+                "  no interface is called rail7 here (2 entries)  gpu1\n"
+                "  rdma-core is not installed (package[rdma-core], desired >=44, actual (absent))  gpu1\n"
+                "not supported on these devices\n"
+                "  veth has no DCB (1 entry)  leaf0\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("5 differences"), std::string::npos) << text;
+  const std::string folded = drift_text(with_work_for_a_person(), Terminal{});
+  EXPECT_EQ(folded.find("veth has no DCB"), std::string::npos) << folded;
+  EXPECT_TRUE(folded.starts_with("6 problems\n")) << folded;
+  EXPECT_NE(folded.find("  gpu1: package[rdma-core] is missing, desired >=44; rdma-core is not installed  "),
+            std::string::npos)
+      << folded;
+  EXPECT_TRUE(
+      folded.ends_with("\n--details shows every difference; 1 entry not supported on these devices\n"))
+      << folded;
 }
 
-TEST(DriftSarif, HasWhatIsAPersonsToMendWithItsReason) {
+TEST(DriftSarif, HasManualActionsWithTheirReason) {
   const nlohmann::json sarif = nlohmann::json::parse(drift_sarif(with_work_for_a_person()));
   const nlohmann::json& results = sarif["runs"][0]["results"];
   ASSERT_EQ(results.size(), 6U);
   EXPECT_EQ(results[4]["ruleId"], "lockstep/notApplied");
   EXPECT_EQ(results[4]["message"]["text"],
-            "gpu1 package[rdma-core]: want >=44, have (absent); rdma-core is not installed");
+            "gpu1 package[rdma-core]: desired >=44, actual (absent); rdma-core is not installed");
 }
 
 TEST(DriftText, FoldsDevicesThatWereNotObservedForOneReason) {
   DriftReport report;
   report.devices = 64;
   for (int i = 1; i <= 64; ++i)
-    report.unobserved.push_back({"gpu" + std::to_string(i), "", "nothing reaches it"});
+    report.unobserved.push_back({"gpu" + std::to_string(i), "", "nothing reaches it", {}, "", true});
   report.unobserved.push_back({"leaf0", "bgp/asn", "no answer"});
-  const std::string text = drift_text(report, Terminal{});
-  EXPECT_NE(text.find("  gpu[1-64]  nothing reaches it\n  leaf0      bgp/asn: no answer\n"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(drift_text(report, Terminal{}, Detail::every_change)
+                .find("  gpu[1-64]  nothing reaches it\n  leaf0      bgp/asn: no answer\n"),
+            std::string::npos);
+  report.problems = {{Problem::Kind::unreachable, {{}, {}}, {}}};
+  for (std::size_t i = 0; i < 64; ++i) report.problems[0].cause.unobserved.push_back(i);
+  const std::string folded = drift_text(report, Terminal{});
+  EXPECT_TRUE(
+      folded.starts_with("2 problems\n"
+                         "  gpu[1-64]: not observed: nothing reaches it\n"
+                         "  leaf0: bgp/asn was not observed: no answer\n"))
+      << folded;
+  EXPECT_NE(folded.find("0 of 64 devices in sync, 64 devices not observed\n"), std::string::npos) << folded;
 }
 
 TEST(DriftSarif, PointsAtTheSpecLineAndLeavesNotAppliedOut) {
@@ -240,28 +258,29 @@ TEST(DriftGithub, EscapesWhatAWorkflowCommandCannotHold) {
   report.items[0].origin.file = "a,b:c.yaml";
   const std::string text = drift_github(report);
   EXPECT_NE(text.find("::error file=a%2Cb%3Ac.yaml,line=9,col=8,title=lockstep/drifted::gpu1 "
-                      "interface[rail0]/mtu: want 9000"),
+                      "interface[rail0]/mtu: desired 9000"),
             std::string::npos)
       << text;
 }
 
-TEST(DriftGithub, PointsWhatWasNotObservedAtTheLineThatNamesIt) {
+TEST(DriftGithub, PlacesUnobservedDevicesAtTheirSpecLine) {
   EXPECT_NE(
       drift_github(sample()).find("::warning file=specs/devices.yaml,line=7,col=9,title=lockstep/unobserved"
                                   "::leaf1 was not observed: bgpd.vty: connection refused\n"),
       std::string::npos);
 }
 
-TEST(DriftMarkdown, HasValuesAsTextHasThemAndEndsWithOneLineBreak) {
+TEST(DriftMarkdown, HasTheValuesOfTextAndEndsWithOneLineBreak) {
   DriftReport report = sample();
   report.items[0].path = Path(row("interface[*]/class[*]/max-rate"), {"rail0", "3"});
   report.items[0].want = Value::integer(1000000000);
   report.items[0].have = Value{};
   const std::string text = drift_markdown(report, "pod");
   EXPECT_NE(text.find("| `1Gbps` | `(absent)` |"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("|\n\n- `leaf1` was not observed: `bgpd.vty: connection refused`\n")) << text;
+  EXPECT_TRUE(text.ends_with("</details>\n\n- `leaf1` was not observed: `bgpd.vty: connection refused`\n"))
+      << text;
   report.unobserved.clear();
-  EXPECT_TRUE(drift_markdown(report, "pod").ends_with("`routing` |\n"));
+  EXPECT_TRUE(drift_markdown(report, "pod").ends_with("`routing` |\n\n</details>\n"));
 }
 
 TEST(DriftMarkdown, IsATableWithOneRowAFailure) {

@@ -23,12 +23,12 @@ TEST(EarlierRuns, SettingsLeftBehindAreListedByObjectAndDevices) {
   other.device = "gpu2";
   EXPECT_EQ(
       left_behind_text({one, other}),
-      "left as they are: 2 settings that earlier changes wrote for HostProfile/training and nothing here "
-      "says any more, on gpu[1-2]\n");
+      "left as they are: 2 settings that earlier changes wrote for HostProfile/training and these specs no "
+      "longer mention, on gpu[1-2]\n");
   EXPECT_EQ(left_behind_text({}), "");
 }
 
-TEST(EarlierRuns, AChangeUnderWayIsAttributedToItsProcess) {
+TEST(EarlierRuns, ChangeInProgressIsAttributedToItsProcess) {
   const Unjudged all{
       "process 7 since 2026-11-21T10:05:26Z (lockstep apply)", {owed(2, "gpu2")}, {{owed(1, "gpu1")}}};
   const std::string text = unjudged_text(all, Terminal{});
@@ -52,11 +52,11 @@ TEST(EarlierRuns, AnInterruptedChangeIsShownWithItsUnsettledDevices) {
             std::string::npos);
 }
 
-TEST(EarlierRuns, AnOwedChangeIsShownWithWhatHappensToIt) {
+TEST(EarlierRuns, UnvalidatedChangeIsShownWithItsNextStep) {
   const auto told = [](OwedDecision::Fate fate) { return owed_line({owed(1, "gpu1"), fate}, Terminal{}); };
   const std::string change = "never measured: change 1 (begun 2026-11-21T10:05:26Z by ann) on gpu1; ";
   EXPECT_EQ(told(OwedDecision::Fate::taken),
-            change + "this run measures what it can have touched, and keeps or undoes it");
+            change + "this run measures what it can have touched, and keeps it or rolls it back");
   EXPECT_EQ(told(OwedDecision::Fate::no_suite), change + "it stays so, as the specs have no ValidationSuite");
   EXPECT_EQ(told(OwedDecision::Fate::other_devices),
             change + "it stays so, as this run is for other devices");
@@ -65,22 +65,22 @@ TEST(EarlierRuns, AnOwedChangeIsShownWithWhatHappensToIt) {
   EXPECT_EQ(told(OwedDecision::Fate::not_measuring), change + "it stays so, as this run does not measure");
 }
 
-// "never measured" was said of a change whose gate had just run.
-TEST(EarlierRuns, WhatAGateCouldNotTellIsNotCalledNeverMeasured) {
+// A change whose gate ran without a verdict is not validated yet, which is not "never measured".
+TEST(EarlierRuns, UndecidedChangeIsNotCalledNeverMeasured) {
   OwedDecision one{owed(1, "gpu1"), OwedDecision::Fate::taken, true};
   const std::string change = "not validated yet: change 1 (begun 2026-11-21T10:05:26Z by ann) on gpu1: ";
-  EXPECT_EQ(
-      owed_line(one, Terminal{}),
-      change + "no benchmark could tell; this run measures what it can have touched, and keeps or undoes it");
+  EXPECT_EQ(owed_line(one, Terminal{}), change +
+                                            "no benchmark could tell; this run measures what it can have "
+                                            "touched, and keeps it or rolls it back");
   one.owed.subjects = {"slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0", "z"};
   EXPECT_EQ(owed_line(one, Terminal{}),
             change +
                 "no benchmark could tell slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0 (and 1 more); "
-                "this run measures what it can have touched, and keeps or undoes it");
+                "this run measures what it can have touched, and keeps it or rolls it back");
 }
 
-// A plan said that the next apply measures, and the apply that it stays so.
-TEST(EarlierRuns, APlanSaysOfAnOwedChangeWhatTheApplyDoes) {
+// A plan must predict what the next apply does: measure the change, or leave it as it is.
+TEST(EarlierRuns, PlanAndApplyAgreeOnUnvalidatedChanges) {
   Unjudged all{"", {}, {{owed(1, "gpu1"), OwedDecision::Fate::no_suite}}};
   EXPECT_EQ(unjudged_text(all, Terminal{}), owed_line(all.left[0], Terminal{}) + "\n");
   EXPECT_TRUE(all.leaves_owed());

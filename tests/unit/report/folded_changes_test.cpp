@@ -29,10 +29,13 @@ TEST(FoldChanges, KeepsAddressesApart) {
   EXPECT_EQ(lines[0].path, "route[100:0.0.0.0/0]");
 }
 
-TEST(ValueText, TellsQuantitiesInTheirUnit) {
+TEST(ValueText, PrintsQuantitiesInTheirUnit) {
   EXPECT_EQ(value_text(row("interface[*]/rate"), Value::integer(1'000'000'000)), "1Gbps");
   EXPECT_EQ(value_text(row("interface[*]/speed"), Value::integer(400'000)), "400Gbps");
   EXPECT_EQ(value_text(row("interface[*]/mtu"), Value::integer(9216)), "9216");
+  EXPECT_EQ(value_text(row("interface[*]/buffer[*]/xon"), Value::integer(18'000)), "18KB");
+  EXPECT_EQ(value_text(row("interface[*]/buffer[*]/xon"), Value::integer(18'432)), "18.432KB") << "not 18KiB";
+  EXPECT_EQ(value_text(row("interface[*]/buffer[*]/xon"), Value::integer(18'050)), "18.05KB");
   EXPECT_EQ(value_text(row("interface[*]/speed"), Value::integer(std::numeric_limits<std::int64_t>::max())),
             "9223372036854775807 Mbit/s");
   EXPECT_EQ(value_text(row("bgp/neighbor[*]/hold"), Value::integer(9)), "9 s");

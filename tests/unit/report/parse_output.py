@@ -1,8 +1,8 @@
-"""Judges what reports printed of hostile strings: parse_output.py FILE.
+"""Checks the output of reports with hostile strings: parse_output.py FILE.
 
-FILE has one JSON object a line: {"form", "text" (hexadecimal), "fields"}; first one of each form with harmless
-strings, then rounds of the same with hostile ones. Each is parsed by a parser that is not lockstep's, and has to have
-the same shape as the harmless one. Prints what is wrong; exit code 1 then.
+FILE has one JSON object per line: {"form", "text" (hexadecimal), "fields"}; first one of each form with harmless
+strings, then rounds of the same with hostile ones. Each text is parsed by an independent parser, and must have the
+same structure as the harmless one. Prints what is wrong, and then ends with exit code 1.
 """
 import html.parser
 import json
@@ -28,7 +28,7 @@ def is_hidden(char):
 
 
 def shown(data):
-    """Of the bytes of a string: what people should see of it."""
+    """The text that people should see for the bytes of a string."""
     out = ""
     for char in data.decode("utf-8", "backslashreplace"):
         if not is_hidden(char):
@@ -62,7 +62,7 @@ def check_text(text, alone):
 
 
 class Elements(html.parser.HTMLParser):
-    """The elements of a page in their order, and the texts outside of code and in it."""
+    """The elements of a page in order, and its text outside and inside code elements."""
 
     def __init__(self, page):
         super().__init__()
@@ -142,7 +142,7 @@ def check_gitlab(text, fields):
 
 
 def runner_command(line):
-    """actions/runner, src/Runner.Common/ActionCommand.cs, TryParseV2: command, properties, data; none: no command."""
+    """actions/runner, src/Runner.Common/ActionCommand.cs, TryParseV2: command, properties, data; None: no command."""
     line = line.lstrip()
     end = line.find("::", 2)
     if not line.startswith("::") or end < 0:
@@ -180,6 +180,14 @@ def check_svg(text):
     return names
 
 
+def check_html(text):
+    names = check_svg(text)  # it is XML too
+    need("script" not in names, "a browser would run something")
+    fetched = [name for name, _ in Elements(text).attributes if name in ("src", "href") or name.startswith("on")]
+    need(not fetched, f"a browser would fetch or run something: {fetched}")
+    return names
+
+
 def check_dot(text):
     check_characters(text)
     # The language's lexer: quoted strings (where only \" is an escape), comments, and the rest.
@@ -189,7 +197,7 @@ def check_dot(text):
 
 
 def judge(one):
-    text = bytes.fromhex(one["text"]).decode("utf-8")  # strict: all that is printed is UTF-8
+    text = bytes.fromhex(one["text"]).decode("utf-8")  # strict: all output must be UTF-8
     form, fields = one["form"], one["fields"]
     if form in ("text", "text-alone"):
         return check_text(text, form.endswith("alone"))
@@ -206,8 +214,8 @@ def judge(one):
         need("##[" not in text, "a runner would obey ##[")
         need(yaml.safe_load(text) == json.loads(bytes.fromhex(fields)), "YAML says something else than JSON")
         return None
-    if form in ("svg", "dot"):
-        return {"svg": check_svg, "dot": check_dot}[form](text)
+    if form in ("svg", "html", "dot"):
+        return {"svg": check_svg, "html": check_html, "dot": check_dot}[form](text)
     checks = {"markdown": check_markdown, "junit": check_junit, "sarif": check_sarif}
     checks |= {"gitlab": check_gitlab, "github": check_github}
     return checks[form](text, fields)
@@ -227,7 +235,7 @@ def main():
                     harmless.append(shape)
                 else:
                     need(shape == harmless[at], f"shape {shape!r} is not {harmless[at]!r}")
-            except Exception as why:  # every parser has errors of its own: each is a failure of the output
+            except Exception as why:  # parsers raise their own exception types; any of them is a failure of the output
                 failures += 1
                 if failures <= 10:
                     text = bytes.fromhex(one["text"])

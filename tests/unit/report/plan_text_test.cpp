@@ -21,20 +21,28 @@ Step held(const std::string& device, Disruption disruption, const Hold& hold) {
   return step;
 }
 
-// Steps that do the same are one, but for what holds them.
-TEST(PlanText, NamesForEachHoldTheWordThatLiftsItOrNone) {
+// Equal steps fold into one row, unless their holds differ.
+TEST(PlanText, ShowsTheApprovalThatEachHoldNeeds) {
   Plan plan;
-  plan.steps = {held("gpu1", Disruption::traffic, {Hold::Kind::approval, "a person's word"}),
+  plan.steps = {held("gpu1", Disruption::traffic, {Hold::Kind::approval, "approval"}),
                 held("gpu2", Disruption::traffic, {Hold::Kind::budget, "50% would be left"}),
                 held("gpu3", Disruption::traffic, {Hold::Kind::window, "it is closed"})};
   const std::string text = plan_text(plan, Terminal{});
   for (const char* const line :
-       {"      held: a person's word (--approve approval:traffic)\n",
-        "      held: 50% would be left (--approve budget)\n", "      held: it is closed\n"})
+       {"  held: approval (--approve approval:traffic)  gpu1\n",
+        "  held: 50% would be left (--approve budget)  gpu2\n", "  held: it is closed  gpu3\n"})
     EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
-TEST(PlanText, NamesTheWavesThatNoGateFollows) {
+TEST(PlanText, TellsWhetherADisruptionMeetsTraffic) {
+  Plan plan;
+  plan.steps = {held("gpu1", Disruption::traffic, {Hold::Kind::approval, "approval"})};
+  EXPECT_NE(plan_text(plan, Terminal{}).find("disruption: traffic, none of it live\n"), std::string::npos);
+  plan.steps[0].live = true;
+  EXPECT_NE(plan_text(plan, Terminal{}).find("disruption: traffic  in service: gpu1\n"), std::string::npos);
+}
+
+TEST(PlanText, ListsWavesWithoutAGate) {
   Plan plan;
   for (const std::uint32_t wave : {1U, 2U, 3U}) {
     Step step;
@@ -45,9 +53,11 @@ TEST(PlanText, NamesTheWavesThatNoGateFollows) {
   }
   plan.ungated = {1};
   const std::string text = plan_text(plan, Terminal{});
-  EXPECT_NE(text.find("wave 1  not measured before the next one (gate: end)\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("wave 2\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("wave 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("wave 1  not measured before the next one (gate: end)  1 step on gpu1"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nwave 2  1 step on gpu2"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nwave 3  1 step on gpu3"), std::string::npos) << text;
 }
 
 TEST(MaintenanceText, IsALineForEachReason) {
@@ -56,12 +66,12 @@ TEST(MaintenanceText, IsALineForEachReason) {
   EXPECT_EQ(maintenance_text({}, Terminal{}), "");
 }
 
-TEST(NotesText, TellsANoteOnceWithTheDevicesThatHaveIt) {
+TEST(NotesText, FoldsEqualNotesOfDevices) {
   EXPECT_EQ(notes_text({noticed("gpu1", {"rail0: a DCBX peer announces PFC of priority 4, and is willing"}),
                         noticed("gpu2", {"rail0: a DCBX peer announces PFC of priority 4, and is willing"}),
                         noticed("gpu3", {})},
                        Terminal{}),
-            "noticed: rail0: a DCBX peer announces PFC of priority 4, and is willing  gpu[1-2]\n");
+            "note: rail0: a DCBX peer announces PFC of priority 4, and is willing  gpu[1-2]\n");
 }
 
 }  // namespace

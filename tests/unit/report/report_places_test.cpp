@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ReportPlaces, AFileIsNamedAsItsRepositoryHasIt) {
+TEST(ReportPlaces, FileIsNamedRelativeToItsRepository) {
   std::string pattern = (fs::temp_directory_path() / "lockstep-places-XXXXXX").string();
   const fs::path top = mkdtemp(pattern.data());
   fs::create_directories(top / "pods/a");
@@ -23,18 +23,18 @@ TEST(ReportPlaces, AFileIsNamedAsItsRepositoryHasIt) {
   fs::remove_all(top);
 }
 
-TEST(ReportPlaces, WhatIsNoFileKeepsItsName) {
+TEST(ReportPlaces, NonFileKeepsItsName) {
   EXPECT_EQ(in_repository("<stdin>"), "<stdin>");
   EXPECT_EQ(in_repository("./gone.yaml"), "gone.yaml");
 }
 
-TEST(ReportPlaces, WhatWasNotObservedHasALine) {
+TEST(ReportPlaces, UnobservedDeviceHasALine) {
   const Result<OpenedCluster> cluster = load_cluster({.specs = {LOCKSTEP_SOURCE_DIR "/examples/rail-pod"}});
   ASSERT_TRUE(cluster && cluster->valid());
   DriftReport report;
   report.unobserved.push_back({"gpu1", "", "no answer"});
   report.unobserved.push_back({"gpu1", "interface[rail0]/mtu", "no answer"});
-  DriftEntry restored;  // no line wants it any more
+  DriftEntry restored;  // no spec line wants it any more
   restored.device = "gpu1";
   report.items = {restored};
   place_in_specs(report, *cluster);

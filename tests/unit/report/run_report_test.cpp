@@ -1,4 +1,4 @@
-// What a bench says beside an earlier run.
+// The comparison of a bench with an earlier run.
 #include "reconciler/report/run_report.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class RunReport : public ::testing::Test {
   RunComparison comparison_;
 };
 
-TEST_F(RunReport, HasWhatIsWorseFirst) {
+TEST_F(RunReport, ListsWorseFiguresFirst) {
   EXPECT_EQ(comparison_text(comparison_, Terminal{}),
             "compared with run 12 (bench 12 pass, 2026-11-21T10:05:26Z by ann)\n"
             "  under the same configuration, boots and versions\n"
@@ -60,7 +60,7 @@ TEST_F(RunReport, HasWhatIsWorseFirst) {
   EXPECT_EQ(document["figures"][2]["nowWhy"], "connect timed out");
 }
 
-TEST_F(RunReport, SaysWhatElseDiffersAndWhatNobodyKnows) {
+TEST_F(RunReport, ReportsOtherDifferencesAndUnknowns) {
   comparison_.figures.clear();
   comparison_.differs = {{"configuration", "", "sha256:1", "sha256:2"},
                          {"boot", "gpu1", "a", "b"},

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-TEST(CommandQueue, RunsWhatOtherThreadsPostOnTheEnginesThreadInTheirOrder) {
+TEST(CommandQueue, RunsPostsOfOtherThreadsInOrderOnTheEnginesThread) {
   constexpr int kThreads = 4;
   constexpr int kActs = 500;
   RealExecutor executor;
@@ -34,7 +34,7 @@ TEST(CommandQueue, RunsWhatOtherThreadsPostOnTheEnginesThreadInTheirOrder) {
   for (const std::vector<int>& one : ran) EXPECT_TRUE(std::ranges::is_sorted(one));
 }
 
-TEST(CommandQueue, AnActMayPostAndMayEndTheQueue) {
+TEST(CommandQueue, ACommandMayPostAndMayDestroyTheQueue) {
   RealExecutor executor;
   auto opened = CommandQueue::open(executor);
   ASSERT_TRUE(opened) << opened.error().text();

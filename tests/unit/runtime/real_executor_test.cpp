@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Blocks until told to stop by the wake descriptor; the limit only keeps a broken build from hanging.
+// Blocks until the wake descriptor signals a stop; the limit only keeps a broken build from hanging.
 void block_until_woken(const Call& call) {
   pollfd wait{call.wake_fd, POLLIN, 0};
   poll(&wait, 1, 20'000);
@@ -88,7 +88,7 @@ TEST(RealExecutor, HungBodiesOfOneLaneDoNotStarveAnother) {
   EXPECT_TRUE(done);
 }
 
-TEST(RealExecutor, AWaitForRoomInTheLaneIsNotPartOfTheCall) {
+TEST(RealExecutor, WaitingForALaneIsNotPartOfTheCall) {
   RealExecutor executor({.local = 1, .remote = 1, .suspect = 1, .bench = 1});
   std::vector<Outcome> outcomes;
   for (int i = 0; i < 6; ++i)
@@ -101,7 +101,7 @@ TEST(RealExecutor, AWaitForRoomInTheLaneIsNotPartOfTheCall) {
   for (const Outcome& one : outcomes) EXPECT_EQ(one, Outcome::returned);
 }
 
-// Hangs until it is let go, whatever it is told. Outlives its bodies.
+// Hangs until it is released, even if its call is stopped. Must outlive its bodies.
 class Hung {
  public:
   ~Hung() {
@@ -124,8 +124,8 @@ class Hung {
   std::atomic<int> running_ = 0;
 };
 
-// As a driver's call does that keeps its deadline: it ends at the moment at which it would be given up on.
-TEST(RealExecutor, ADeviceThatGivesUpAtTwoDeadlinesIsSuspectToo) {
+// The call of a driver that keeps its deadline ends at the moment at which it would be abandoned.
+TEST(RealExecutor, ADeviceThatReturnsAtTwoDeadlinesIsSuspectToo) {
   RealExecutor executor({.local = 1, .remote = 1, .suspect = 1, .bench = 1});
   const auto run = [&executor](Job one) {
     bool over = false;
@@ -141,7 +141,7 @@ TEST(RealExecutor, ADeviceThatGivesUpAtTwoDeadlinesIsSuspectToo) {
     run(job("bad", until_its_deadline, {}, milliseconds(10), Lane::remote));
     run(job("behind", [](const Call&) {}, {}));
   }
-  // Its third call does not take the remote lane's only place.
+  // Its third call does not take the only place of the remote lane.
   Hung third;
   bool bad = false;
   executor.start(job(
@@ -154,7 +154,7 @@ TEST(RealExecutor, ADeviceThatGivesUpAtTwoDeadlinesIsSuspectToo) {
   }
 }
 
-TEST(RealExecutor, ABodyThatIsGivenUpOnGivesItsPlaceInTheLaneAway) {
+TEST(RealExecutor, AnAbandonedBodyReleasesItsPlaceInTheLane) {
   RealExecutor executor({.local = 1, .remote = 1, .suspect = 1, .bench = 1});
   Hung hung;
   std::vector<std::string> answers;
@@ -182,7 +182,7 @@ TEST(RealExecutor, ADeviceThatMissesTwoDeadlinesIsSuspectUntilItAnswers) {
   };
   const auto miss = [&](const std::string& key) {
     Hung hung;
-    Outcome outcome = Outcome::never_started;  // while the key's body before has not returned yet
+    Outcome outcome = Outcome::never_started;  // while the previous body of the key has not returned yet
     while (outcome == Outcome::never_started)
       outcome = run(job(key, hung.body(), {}, milliseconds(10), Lane::remote));
     EXPECT_EQ(outcome, Outcome::abandoned);
@@ -191,7 +191,7 @@ TEST(RealExecutor, ADeviceThatMissesTwoDeadlinesIsSuspectUntilItAnswers) {
   };
   miss("bad");
   miss("bad");
-  // Its third call does not take the remote lane's only place.
+  // Its third call does not take the only place of the remote lane.
   Hung third;
   std::optional<Outcome> bad;
   executor.start(job(
@@ -204,7 +204,7 @@ TEST(RealExecutor, ADeviceThatMissesTwoDeadlinesIsSuspectUntilItAnswers) {
   third.let_go();
   while (!bad && executor.step()) {
   }
-  // It answered: its next call is in the remote lane, which another has.
+  // It answered: its next call runs in the remote lane, where another call has the only place.
   Hung fourth;
   std::optional<Outcome> other;
   executor.start(job(
@@ -261,7 +261,7 @@ TEST(RealExecutor, WatchedDescriptorIsReportedUntilForgotten) {
   close(ends[1]);
 }
 
-TEST(RealExecutor, RefusesToWatchWhatCanNotBePolled) {
+TEST(RealExecutor, RefusesToWatchWhatCannotBePolled) {
   RealExecutor executor;
   const int file = open(LOCKSTEP_SOURCE_DIR "/README.md", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(file, 0);
@@ -271,7 +271,7 @@ TEST(RealExecutor, RefusesToWatchWhatCanNotBePolled) {
   EXPECT_EQ(watched.error().kind, ErrorKind::unsupported);
   EXPECT_NE(watched.error().text().find("descriptor " + std::to_string(file)), std::string::npos)
       << watched.error().text();
-  EXPECT_FALSE(executor.step());  // it is not waited for
+  EXPECT_FALSE(executor.step());  // step() does not wait for it
   EXPECT_FALSE(called);
   close(file);
   const auto closed = executor.watch(file, [] {});
@@ -350,7 +350,7 @@ TEST(RealExecutor, DoesNotSpinOnAnEpollThatAnotherClosed) {
   close(kept);
 }
 
-TEST(RealExecutor, NothingLeftIsSaidAtOnce) {
+TEST(RealExecutor, StepReturnsFalseWhenNothingIsLeft) {
   RealExecutor executor;
   EXPECT_FALSE(executor.step());
 }

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// A checkout without any device, and a store that remembers some.
+// A checkout without devices, and a store that remembers some.
 class DeletionGuardOverAStore : public testing::Test {
  protected:
   DeletionGuardOverAStore() {
@@ -33,18 +33,18 @@ class DeletionGuardOverAStore : public testing::Test {
   OpenedCluster cluster_;
 };
 
-TEST_F(DeletionGuardOverAStore, LetsTheFirstChangeThrough) {
+TEST_F(DeletionGuardOverAStore, AllowsTheFirstChange) {
   EXPECT_EQ(deletion_by(cluster_, Plan{}, store_->blobs())->why, "");
 }
 
-TEST_F(DeletionGuardOverAStore, HasConfirmedWhatTakesAwayMoreThanItsShare) {
+TEST_F(DeletionGuardOverAStore, RequiresConfirmationAboveMaxDelete) {
   const auto why = why_after({{"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}});
   ASSERT_TRUE(why) << why.error().text();
   EXPECT_NE(*why, "");
 }
 
-// Specs that raise what one change may delete do not raise it for themselves.
-TEST_F(DeletionGuardOverAStore, IsNotLoosenedByTheChangeThatItGuards) {
+// Specs that raise maxDelete do not raise it for the change that does so.
+TEST_F(DeletionGuardOverAStore, IgnoresAMaxDeleteRaisedByTheSameChange) {
   RolloutPolicy& policy = cluster_.catalog.rollout_policies.emplace_back();
   policy.max_delete.said = true;
   policy.max_delete.value = Ratio{1'000'000};
@@ -55,7 +55,7 @@ TEST_F(DeletionGuardOverAStore, IsNotLoosenedByTheChangeThatItGuards) {
   EXPECT_NE(why->find("more than the 25% that one change may delete"), std::string::npos) << *why;
 }
 
-TEST_F(DeletionGuardOverAStore, KnowsWhoWasThereAfterAnApplyThatHadNothingToDo) {
+TEST_F(DeletionGuardOverAStore, RemembersDevicesAfterAnEmptyApply) {
   OpenedCluster two;
   for (const char* const name : {"gpu1", "gpu2"}) {
     TopologyDevice device;
@@ -68,7 +68,7 @@ TEST_F(DeletionGuardOverAStore, KnowsWhoWasThereAfterAnApplyThatHadNothingToDo) 
   EXPECT_NE(deletion_by(cluster_, Plan{}, store_->blobs())->why, "") << "the second forgets nobody";
 }
 
-TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
+TEST_F(DeletionGuardOverAStore, RefusesAnInvalidCensus) {
   for (const nlohmann::json& broken :
        {nlohmann::json("three devices"), nlohmann::json::object(),
         nlohmann::json{{"devices", {"gpu1"}}, {"objects", "none"}},
@@ -79,7 +79,7 @@ TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
   }
 }
 
-TEST_F(DeletionGuardOverAStore, RefusesUnderAStoreThatDoesNotAnswer) {
+TEST_F(DeletionGuardOverAStore, RefusesWhenTheStoreFails) {
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open((directory_ + "/journal.sqlite").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "DROP TABLE kept", nullptr, nullptr, nullptr), SQLITE_OK);

@@ -1,4 +1,4 @@
-// Whose a device is once an apply is over: that of its specs, of those before, or nobody's.
+// Which specs a device belongs to after an apply: the applied ones, the earlier ones, or none.
 #include "reconciler/session/applied_specs.hpp"
 
 #include "lab.hpp"
@@ -9,7 +9,7 @@ namespace {
 class Belongs : public Lab {
  protected:
   Belongs() {
-    apply(open());  // gpu1, gpu2 and leaf0 have been brought to these specs
+    apply(open());  // gpu1, gpu2 and leaf0 match these specs
     folder.write("specs/hosts.yaml",
                  std::string(kProfile).replace(std::string(kProfile).find("probing: 0"), 10, "probing: 2"));
     open();
@@ -34,7 +34,7 @@ class Belongs : public Lab {
     out.writes = state == StepState::done ? 1 : 0;
     return out;
   }
-  // Those of gpu1 and gpu2 that other specs than these have, or nobody.
+  // Those of gpu1 and gpu2 that belong to other specs or to none.
   std::vector<std::string> others(const std::set<std::string>& left_out = {}) {
     AppliedSpecs specs(plan);
     EXPECT_TRUE(specs.begin(*session, store->blobs()));
@@ -53,9 +53,9 @@ class Belongs : public Lab {
   ApplyReport report;
 };
 
-TEST_F(Belongs, ToTheSpecsThatItWasBroughtTo) { EXPECT_EQ(others(), Names{}); }
+TEST_F(Belongs, ToTheAppliedSpecs) { EXPECT_EQ(others(), Names{}); }
 
-TEST_F(Belongs, ToThemWhateverBecameOfARemedy) {
+TEST_F(Belongs, ToTheAppliedSpecsWhateverTheRemedyDid) {
   plan.steps[1].remedy = "reinstall-multipath";
   for (const StepState state : {StepState::not_needed, StepState::failed, StepState::held}) {
     report.steps[1].state = state;
@@ -63,21 +63,21 @@ TEST_F(Belongs, ToThemWhateverBecameOfARemedy) {
   }
 }
 
-TEST_F(Belongs, ToNobodyWhereOneStepOfTwoWasDone) {
+TEST_F(Belongs, ToNeitherSpecsWhenOneOfTwoStepsWasDone) {
   report.steps[1] = result(2, StepState::held);
   EXPECT_EQ(others(), Names{"gpu1"});
 }
 
-TEST_F(Belongs, NotToTheseWhereAPlanFileLeftSomeOfItOut) { EXPECT_EQ(others({"gpu1"}), Names{"gpu1"}); }
+TEST_F(Belongs, NotToTheSpecsWhenAPlanFileExcludedSteps) { EXPECT_EQ(others({"gpu1"}), Names{"gpu1"}); }
 
-// It has no step, and differs.
-TEST_F(Belongs, NotToTheseWhereItWasNotRead) {
+// It has no step, but differs.
+TEST_F(Belongs, NotToTheSpecsWhenItWasNotRead) {
   plan.steps.pop_back();
   report.steps.pop_back();
   EXPECT_EQ(others({"gpu2"}), Names{"gpu2"});
 }
 
-TEST_F(Belongs, ToWhomItBelongedBeforeWhereAllWasUndone) {
+TEST_F(Belongs, ToTheEarlierSpecsAfterAFullRollback) {
   report.verdict = ApplyVerdict::undone;
   UndoneChange& undone = report.undone.emplace_back();
   undone.change = 7;
@@ -87,7 +87,7 @@ TEST_F(Belongs, ToWhomItBelongedBeforeWhereAllWasUndone) {
 }
 
 // An older change was rolled back on gpu2, and what this run wrote to gpu1 stays.
-TEST_F(Belongs, ToTheseWhereAnotherChangeWasUndone) {
+TEST_F(Belongs, ToTheAppliedSpecsWhenAnotherChangeWasRolledBack) {
   report.verdict = ApplyVerdict::undone;
   UndoneChange& undone = report.undone.emplace_back();
   undone.change = 6;
@@ -96,7 +96,7 @@ TEST_F(Belongs, ToTheseWhereAnotherChangeWasUndone) {
   EXPECT_EQ(others(), Names{"gpu2"});
 }
 
-TEST_F(Belongs, ToThemButForNewHostsThatWereTakenBack) {
+TEST_F(Belongs, ToTheAppliedSpecsExceptRolledBackNewHosts) {
   report.verdict = ApplyVerdict::undone_in_part;
   report.steps[2].state = StepState::undone;
   UndoneChange& undone = report.undone.emplace_back();

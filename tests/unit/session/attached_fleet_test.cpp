@@ -23,15 +23,15 @@ OpenedCluster cluster_of(std::size_t devices) {
   return cluster;
 }
 
-TEST(AttachedFleet, RefusesTwoDevicesThatAreThisMachine) {
+TEST(AttachedFleet, RefusesTwoLocalDevices) {
   const Result<AttachedFleet> attached = attach_fleet(cluster_of(2), {});
   ASSERT_FALSE(attached);
   EXPECT_NE(attached.error().text().find("gpu1 and gpu2"), std::string::npos) << attached.error().text();
 }
 
-TEST(AttachedFleet, OneDeviceMayBeThisMachine) { EXPECT_TRUE(attach_fleet(cluster_of(1), {})); }
+TEST(AttachedFleet, AllowsOneLocalDevice) { EXPECT_TRUE(attach_fleet(cluster_of(1), {})); }
 
-TEST(AttachedFleet, TheClustersManagementInterfaceIsTheLastPathToEachDevice) {
+TEST(AttachedFleet, ManagementInterfaceIsTheLastPathToEachDevice) {
   OpenedCluster cluster = cluster_of(1);
   Cluster& said = cluster.catalog.clusters.emplace_back();
   said.management.said = said.management.value.interface.said = true;
@@ -43,7 +43,7 @@ TEST(AttachedFleet, TheClustersManagementInterfaceIsTheLastPathToEachDevice) {
   EXPECT_EQ(ports.at("gpu1"), std::vector<std::string>{"eth0"});
 }
 
-TEST(AttachedFleet, ADeviceWithADriverThatCannotBeAttachedIsUnobservedWithTheReason) {
+TEST(AttachedFleet, DeviceWithAFailedDriverIsUnobservedWithTheReason) {
   OpenedCluster cluster = cluster_of(2);
   cluster.catalog.device_sets.front().connect.value.local.value = false;
   for (TopologyDevice& device : cluster.compiled.topology.devices)
@@ -65,7 +65,7 @@ TEST(AttachedFleet, ADeviceWithADriverThatCannotBeAttachedIsUnobservedWithTheRea
   EXPECT_EQ(state.why_incomplete(), "no credentials for gpu1");
 }
 
-TEST(AttachedFleet, AFactoryGetsTheDeviceItsConnectionAndItsIntent) {
+TEST(AttachedFleet, FactoryReceivesDeviceConnectionAndIntent) {
   OpenedCluster cluster = cluster_of(1);
   cluster.compiled.topology.devices.front().drivers = {DriverName::sim};
   std::vector<std::string> seen;
@@ -92,7 +92,7 @@ TEST(AttachedFleet, RefusesATwinThatIsNotUp) {
       << attached.error().text();
 }
 
-// host0 (this machine) and host1, each with a port to leaf2 and one to leaf3; spine4 joins these. All but
+// host0 (this machine) and host1, each with a port to leaf2 and one to leaf3, which spine4 connects. All but
 // host0 are reached by `addresses`, host1 at its port to leaf3.
 struct ReachedOverTheFabric {
   OpenedCluster cluster;
@@ -146,7 +146,7 @@ struct ReachedOverTheFabric {
   }
 };
 
-TEST(AttachedFleet, FindsTheOwnPathByTheKernelsRoutesAndTheTopology) {
+TEST(AttachedFleet, DerivesTheOwnPathFromKernelRoutesAndTopology) {
   ReachedOverTheFabric one;
   one.routes[one.addresses.at("host1")] = {"rail0"};
   const OwnPath path = one.own_path();
@@ -158,7 +158,7 @@ TEST(AttachedFleet, FindsTheOwnPathByTheKernelsRoutesAndTheTopology) {
   EXPECT_EQ(path.entered_by, (std::map<std::string, std::vector<std::string>>{{"host1", {"rail1"}}}));
 }
 
-TEST(AttachedFleet, AManagementNetworkCrossesNothingOfTheFabric) {
+TEST(AttachedFleet, ManagementNetworkDoesNotCrossTheFabric) {
   ReachedOverTheFabric one;
   for (const auto& [device, address] : one.addresses) one.routes[address] = {"eth0"};
   const OwnPath path = one.own_path();
@@ -167,7 +167,7 @@ TEST(AttachedFleet, AManagementNetworkCrossesNothingOfTheFabric) {
   EXPECT_TRUE(path.entered_by.empty());
 }
 
-TEST(AttachedFleet, HasNoOwnPathWhereNoDeviceIsThisMachineOrNoneIsReachedOverTheNetwork) {
+TEST(AttachedFleet, HasNoOwnPathWithoutALocalDeviceOrRemoteDevices) {
   ReachedOverTheFabric elsewhere;
   elsewhere.routes[elsewhere.addresses.at("host1")] = {"rail0"};
   elsewhere.cluster.catalog.device_sets[1].connect.value.local.value = false;

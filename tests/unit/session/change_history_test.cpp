@@ -1,5 +1,5 @@
-// "Which change made gpu7's p99 worse?": sessions over simulated devices, with FakeTraffic in the probes'
-// place, and a ground truth that the history knows nothing of: what gpu7 holds.
+// "Which change made gpu7's p99 worse?" Sessions over simulated devices, with FakeTraffic instead of the
+// probes. The ground truth, the values on gpu7, is not known to the history.
 #include "reconciler/session/change_history.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ spec:
   addressing: {hosts: 10.64.0.0/16, hostLink: p2p, loopbacks: 10.255.0.0/24}
 )yaml";
 
-// The change that does harm gives gpu7 this number of backlogs.
+// The harmful change sets gpu7's backlog to this number.
 constexpr const char* kHarmful = "64";
 constexpr const char* kBacklog = "sysctl[net.core.netdev_max_backlog]";
 
@@ -91,7 +91,7 @@ spec:
                                        at_most +
                                        "}]\n  onChange: {scope: affected, onViolation: rollback}\n");
   }
-  // What the specs want of a pool's kernel parameters from here on.
+  // Sets the kernel parameters of a pool in the specs.
   void say(const std::string& pool, const std::map<std::string, std::string>& sysctl) {
     for (const auto& [name, value] : sysctl) wanted[pool][name] = value;
     std::string text;
@@ -103,7 +103,7 @@ spec:
     }
     folder.write("specs/hosts.yaml", text);
   }
-  // As `lockstep apply` does it, with the clock of the lock that is waited for.
+  // Like `lockstep apply`, with the clock of the lock that it waits for.
   ApplyReport change(bool measures = true) {
     ClusterSession& lab = open(on_the_clock);
     const ApplyRequest request{.command = "lockstep apply", .author = "ann", .measures = measures};
@@ -122,7 +122,7 @@ spec:
     if (!history) throw std::runtime_error(history.error().text());
     return history->series.at(0);
   }
-  // What became worse, each once: "change 4", "no change", "change 3|4".
+  // The changes blamed for `trend`, each once: "change 4", "no change", "change 3|4".
   static std::set<std::string> blamed(const FigureSeries& series, Trend trend = Trend::worse) {
     std::set<std::string> out;
     for (const SeriesPoint& point : series.points) {
@@ -152,13 +152,13 @@ spec:
 
   FakeTraffic fake{1};
   std::map<std::string, std::map<std::string, std::string>> wanted;
-  std::string haunted;  // a device whose tail is long whatever it holds
+  std::string haunted;  // a device with a long tail, whatever its values
   SimulatedExecutor on_the_clock{1, {}, std::chrono::steady_clock::now()};
 };
 
 using Named = std::set<std::string>;
 
-TEST_F(ChangeHistories, NameTheOneChangeThatMadeItWorse) {
+TEST_F(ChangeHistories, IdentifyTheChangeThatMadeItWorse) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(seed);
     std::filesystem::remove_all(state());
@@ -193,7 +193,7 @@ TEST_F(ChangeHistories, NameTheOneChangeThatMadeItWorse) {
   }
 }
 
-TEST_F(ChangeHistories, KeepEachGatesRunsWithWhatTheyWereTakenUnder) {
+TEST_F(ChangeHistories, KeepTheRunsOfEachGateWithTheirContext) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   say("seventh", {{"net.core.somaxconn", "1000"}});
   const ApplyReport report = change();
@@ -239,8 +239,8 @@ TEST_F(ChangeHistories, KeepEachGatesRunsWithWhatTheyWereTakenUnder) {
   EXPECT_EQ(shown_change(state(), 99).error().text(), "there is no change 99: the newest is 2");
 }
 
-TEST_F(ChangeHistories, NameWhatWasUndoneAndWhatBroughtItBack) {
-  suite("25us");  // 20 us are there, and 32 us after the change
+TEST_F(ChangeHistories, IdentifyAChangeAndItsRollback) {
+  suite("25us");  // 20 us before the change and 32 us after it
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   say("seventh", {{"net.core.netdev_max_backlog", kHarmful}});
   const ApplyReport report = change();
@@ -254,7 +254,7 @@ TEST_F(ChangeHistories, NameWhatWasUndoneAndWhatBroughtItBack) {
                                    RunPurpose::confirm, RunPurpose::again}));
 }
 
-TEST_F(ChangeHistories, NameNoChangeWhereNoneWasMade) {
+TEST_F(ChangeHistories, IdentifyNoChangeWhenNoneWasMade) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   haunted = "gpu7";
   bench({.command = "lockstep bench"});
@@ -262,7 +262,7 @@ TEST_F(ChangeHistories, NameNoChangeWhereNoneWasMade) {
   EXPECT_EQ(series().runs.back().under, 1U);
 }
 
-TEST_F(ChangeHistories, NameNoChangeThatWroteNothing) {
+TEST_F(ChangeHistories, IgnoreAChangeThatWroteNothing) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   {
     const auto store = led(state());
@@ -276,7 +276,7 @@ TEST_F(ChangeHistories, NameNoChangeThatWroteNothing) {
   EXPECT_EQ(series().runs.back().under, 2U);
 }
 
-TEST_F(ChangeHistories, NameAllThatMayBeToBlameWhereNothingWasMeasuredBetween) {
+TEST_F(ChangeHistories, ListAllChangesBetweenTwoMeasurements) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   say("seventh", {{"net.core.netdev_max_backlog", kHarmful}});
   ASSERT_EQ(change(false).verdict, ApplyVerdict::kept);
@@ -286,7 +286,7 @@ TEST_F(ChangeHistories, NameAllThatMayBeToBlameWhereNothingWasMeasuredBetween) {
   EXPECT_EQ(blamed(series()), Named{"change 2|3"});
 }
 
-TEST_F(ChangeHistories, OfWhatNoRunHasAreRefused) {
+TEST_F(ChangeHistories, RefuseUnknownFigures) {
   const auto none = change_history(state(), {.of = "gpu9"});
   ASSERT_FALSE(none);
   EXPECT_TRUE(none.error().text().starts_with("no run has a figure of 'gpu9'")) << none.error().text();
@@ -297,7 +297,7 @@ TEST_F(ChangeHistories, OfWhatNoRunHasAreRefused) {
 
 class Comparisons : public ChangeHistories {};
 
-TEST_F(Comparisons, SayWhatIsWorseThanInTheRunThatIsAskedFor) {
+TEST_F(Comparisons, ReportFiguresWorseThanTheReferenceRun) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const BenchRun first = bench({.command = "lockstep bench", .author = "bob"});
   ASSERT_TRUE(first.recorded && *first.recorded) << first.recorded->error().text();
@@ -309,7 +309,7 @@ TEST_F(Comparisons, SayWhatIsWorseThanInTheRunThatIsAskedFor) {
     EXPECT_TRUE(asked == "change:1" || run.compared->then.number == **first.recorded);
     EXPECT_TRUE(run.compared->differs.empty());
     EXPECT_TRUE(run.compared->only_then.empty() && run.compared->only_now.empty());
-    // 56 pairs, of bandwidth their median, of latency that and p99.
+    // 56 pairs: the median of bandwidth, and the median and p99 of latency.
     EXPECT_EQ(run.compared->figures.size(), 56U * 3);
     for (const ComparedFigure& one : run.compared->figures) {
       const std::string subject = subject_of(one.now);
@@ -320,16 +320,16 @@ TEST_F(Comparisons, SayWhatIsWorseThanInTheRunThatIsAskedFor) {
     }
     haunted.clear();
     fake.unreachable.clear();
-    bench({.command = "lockstep bench"});  // the last one, as it was
+    bench({.command = "lockstep bench"});  // the last run, without the fault
     haunted = "gpu7";
     fake.unreachable = {"gpu8"};
   }
 }
 
-TEST_F(Comparisons, SayWhatElseIsNotAsItWas) {
+TEST_F(Comparisons, ReportContextDifferences) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const BenchRun first = bench({.command = "lockstep bench"});
-  open(on_the_clock);  // whose intents the device's effects follow
+  open(on_the_clock);  // the effects of the devices follow the intents of this session
   devices.at("gpu3")->reboot();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
   say("lab", {{"net.core.somaxconn", "1000"}});
@@ -345,7 +345,7 @@ TEST_F(Comparisons, SayWhatElseIsNotAsItWas) {
   EXPECT_EQ(run.compared->figures.size(), 56U);
 }
 
-TEST_F(Comparisons, WithARunThatThereIsNotAreRefusedWithTheNewest) {
+TEST_F(Comparisons, RefuseAnUnknownRunAndListTheNewest) {
   EXPECT_EQ(refusal("last"), "no bench is recorded, so there is no last one; no run is recorded yet");
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   bench({.command = "lockstep bench"});
@@ -356,7 +356,7 @@ TEST_F(Comparisons, WithARunThatThereIsNotAreRefusedWithTheNewest) {
   EXPECT_TRUE(refusal("-1").starts_with("'-1' is no run: a number, last, or change:N is"));
 }
 
-TEST_F(Comparisons, ARunThatCannotBeStoredIsShownAllTheSame) {
+TEST_F(Comparisons, ShowARunThatCannotBeStored) {
   const auto leader = led(state());
   ASSERT_EQ(Oracle(state() + "/journal.sqlite")
                 .ask("CREATE TRIGGER no_more BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no'); END"),
@@ -379,7 +379,7 @@ TEST_F(Comparisons, ARunThatCannotBeStoredIsShownAllTheSame) {
       << applied.report.notes.back();
 }
 
-TEST_F(ChangeHistories, WhatWasMeasuredBeforeStandsOnlyForWhatIsStillSo) {
+TEST_F(ChangeHistories, BaselineIsValidOnlyInTheSameContext) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const auto store = stored(state());
   const auto newest = store->runs().newest(1, RunPurpose::before);
@@ -410,7 +410,7 @@ TEST_F(ChangeHistories, WhatWasMeasuredBeforeStandsOnlyForWhatIsStillSo) {
   EXPECT_TRUE(another && !*another) << "a change that nothing was measured for";
 }
 
-TEST_F(ChangeHistories, AGateMeasuresNothingAtAHostThatRunsJobs) {
+TEST_F(ChangeHistories, GateExcludesHostsThatRunJobs) {
   drivers[DriverName::sim].jobs = [](const std::string& device, const Call&) {
     return std::string(device == "gpu4" ? "Slurm job 42" : "");
   };
@@ -431,7 +431,7 @@ TEST_F(ChangeHistories, AGateMeasuresNothingAtAHostThatRunsJobs) {
   EXPECT_EQ(measurements_in(all.outcomes), 112U) << "a person asked for it";
 }
 
-TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
+TEST_F(ChangeHistories, UnknownBootInvalidatesTheBaseline) {
   change();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
   say("seventh", {{"net.core.somaxconn", "1000"}});

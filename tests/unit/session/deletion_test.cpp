@@ -1,4 +1,4 @@
-// What a plan takes away is told before an apply refuses it, in the apply's words.
+// A plan reports its deletions in the words with which an apply would refuse them.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 class TakenAway : public Lab {
  protected:
-  // Accepted once; then two of its objects are gone, which an apply of what is left would take away.
+  // Accepts the specs, then removes two objects, which an apply would delete.
   void take_away() {
     ASSERT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
     for (const char* const gone : {"hosts.yaml", "slo.yaml"})
@@ -31,7 +31,7 @@ class TakenAway : public Lab {
   Plan plan;
 };
 
-TEST_F(TakenAway, IsInThePlansTextAndJsonWithTheFlagThatConfirmsIt) {
+TEST_F(TakenAway, IsInPlanTextAndJsonWithTheConfirmationFlag) {
   take_away();
   const std::string why =
       "2 of 6 objects are gone from the specs (HostProfile/training, ValidationSuite/slo), more than the 10% "
@@ -45,7 +45,7 @@ TEST_F(TakenAway, IsInThePlansTextAndJsonWithTheFlagThatConfirmsIt) {
                                   {"objects", {"HostProfile/training", "ValidationSuite/slo"}}}));
 }
 
-TEST_F(TakenAway, NamesDevicesToo) {
+TEST_F(TakenAway, ListsDevices) {
   apply(open());
   std::string fewer = kDevices;
   for (const auto& [from, to] :
@@ -60,7 +60,7 @@ TEST_F(TakenAway, NamesDevicesToo) {
   EXPECT_EQ(session->deletion_by(plan)->devices, std::vector<std::string>{"gpu2"});
 }
 
-TEST_F(TakenAway, APlanFileMadeThenIsRefusedWithoutTheFlag) {
+TEST_F(TakenAway, PlanFileIsRefusedWithoutTheFlag) {
   take_away();
   const std::string file = folder.path() + "/plan.json";
   const PlanAim aim{.source = {}, .only = "", .cluster = session->cluster().state_name()};
@@ -75,7 +75,7 @@ TEST_F(TakenAway, APlanFileMadeThenIsRefusedWithoutTheFlag) {
   EXPECT_EQ(session->why_refused(deletion, true), "");
 }
 
-TEST_F(TakenAway, NothingIsSaidWhereNothingHasToBeConfirmed) {
+TEST_F(TakenAway, IsNotReportedWhenNoConfirmationIsNeeded) {
   ASSERT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
   open();
   plan = *session->plan(session->observe());

@@ -1,5 +1,5 @@
-// An end of a cable that a run must not change, from the specs and --only to what the devices have: its MTU
-// is not changed at the other end alone.
+// An end of a cable that a run must not change, from the specs and --only to the state of the devices: its
+// MTU is not changed at the other end alone.
 #include <algorithm>
 #include <filesystem>
 
@@ -18,7 +18,7 @@ spec: {selector: {names: gpu2}, sysctl: {net.core.rmem_max: 4096}, MODE}
 class EndsLeftAlone : public Lab {
  protected:
   static constexpr const char* kHost = "interface[rail0]/mtu";
-  // All is as wanted; then host links get another MTU.
+  // Everything is in sync, then host links get a new MTU.
   void want_another_mtu() {
     apply(open());
     std::string fabric = kDevices;
@@ -59,7 +59,7 @@ class EndsLeftAlone : public Lab {
   }
 };
 
-TEST_F(EndsLeftAlone, AnObservedOrSuspendedHostKeepsItsLeafsPort) {
+TEST_F(EndsLeftAlone, ObservedOrSuspendedHostHoldsItsLeafSwitchPort) {
   for (const auto& [mode, why] :
        {std::pair{"mode: observe",
                   "gpu2 is only observed (`mode: observe` in its specs): put it under `mode: "
@@ -83,7 +83,7 @@ TEST_F(EndsLeftAlone, AnObservedOrSuspendedHostKeepsItsLeafsPort) {
   }
 }
 
-TEST_F(EndsLeftAlone, OnlyReadsTheFarEndsOfWhatItNamesAndChangesNoCableAtOneEnd) {
+TEST_F(EndsLeftAlone, OnlyObservesFarEndsAndChangesNoCableAtOneEnd) {
   want_another_mtu();
   for (const auto& [only, mtu] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"leaf0"}, "9000 9000 9000 9000"},
@@ -105,8 +105,8 @@ TEST_F(EndsLeftAlone, OnlyReadsTheFarEndsOfWhatItNamesAndChangesNoCableAtOneEnd)
   }
 }
 
-// Its own drift is healed; that of the cable waits for the end that nobody heals unasked.
-TEST_F(EndsLeftAlone, AWatchHealsNoCableAtOneEnd) {
+// The drift of swp1 is healed. That of the other cable waits for the end that is not healed automatically.
+TEST_F(EndsLeftAlone, WatchHealsNoCableAtOneEnd) {
   apply(open());
   profile("mode: observe");
   apply(open());
@@ -116,8 +116,8 @@ TEST_F(EndsLeftAlone, AWatchHealsNoCableAtOneEnd) {
   EXPECT_EQ(mtus(), "9000 9000 4000 4000");
 }
 
-// What no driver was attached to may be any way.
-TEST_F(EndsLeftAlone, AWatchHealsNoEndOfACableWhoseOtherEndNothingReaches) {
+// The state of a device without a driver is unknown.
+TEST_F(EndsLeftAlone, WatchHealsNoEndOfACableWithAnUnreachableFarEnd) {
   apply(open());
   devices.at("gpu1")->set(*Path::parse(kHost), Value::integer(4000));
   unattachable.emplace("leaf0", Error{ErrorKind::transient, "leaf0: no route to host"});

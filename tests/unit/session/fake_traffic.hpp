@@ -1,5 +1,5 @@
-// FakeTraffic: takes the place of the probes. Each pair of a plan has round trips around 10 us, or bandwidth
-// around 390 Gbit/s, with a noise of up to 1 % from a seed, as the test says of its ends. No packet is sent.
+// FakeTraffic replaces the probes. Each pair of a plan has round trips around 10 us or bandwidth around 390
+// Gbit/s, with a noise of up to 1 % from a seed, modified per device by the test. No packet is sent.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class FakeTraffic {
     return out;
   }
 
-  // How many times as long the slowest hundredth of the round trips of this device's pairs takes.
+  // The factor by which the slowest 2 % of the round trips of this device's pairs are longer.
   std::function<double(const std::string& device)> tail = [](const std::string&) { return 1.0; };
   std::set<std::string> unreachable;  // devices
   std::size_t plans = 0;

@@ -1,5 +1,5 @@
-// Plan files from which one field of a step was taken, digests and all: what runs is what the plan of now
-// says.
+// Plan files from which one field of a step was removed, with matching digests: the current plan decides what
+// runs.
 #include <gtest/gtest.h>
 
 #include "forged_plan.hpp"
@@ -18,7 +18,7 @@ spec:
   approval: {none: manual, traffic: manual, reset: manual}
 )yaml";
 
-// The plan's ground is a cluster in service, so that steps are live, in waves, held and at both ends of
+// The plan is made on a cluster in service, so that steps are live, in waves, held, and at both ends of
 // links.
 class ForgedField : public ForgedPlan {
  protected:
@@ -36,7 +36,7 @@ class ForgedField : public ForgedPlan {
   SimulatedDevice& device(const std::string& name) { return *devices.at(name); }
   static Path mtu(const std::string& port) { return *Path::parse("interface[" + port + "]/mtu"); }
 
-  // As `lockstep apply plan.json` by somebody who approves of nothing: what is held by the plan of now stays.
+  // Like `lockstep apply plan.json` without approvals: steps held by the current plan stay held.
   Outcome apply_unapproved() {
     const PlanFile read = *read_plan_file(file());
     open();
@@ -66,7 +66,7 @@ class ForgedField : public ForgedPlan {
 
 struct Field {
   const char* name;
-  bool (*take)(Step&);  // false: there was nothing to take
+  bool (*take)(Step&);  // returns false when there was nothing to remove
 };
 const std::vector<Field>& fields() {
   static const std::vector<Field> all{
@@ -82,9 +82,8 @@ const std::vector<Field>& fields() {
   return all;
 }
 
-// Whoever takes a field from a step, or all of them from all steps, gets nothing to run that waits for a
-// person.
-TEST_F(ForgedField, NothingThatIsHeldNowRunsWhateverWasTakenFromTheFile) {
+// Removing a field from one step, or all fields from all steps, does not make a step run that needs approval.
+TEST_F(ForgedField, HeldStepsDoNotRunWhateverTheFileOmits) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i <= fields().size(); ++i) {
     plan_in_service();
@@ -104,8 +103,8 @@ TEST_F(ForgedField, NothingThatIsHeldNowRunsWhateverWasTakenFromTheFile) {
     EXPECT_TRUE(taken.contains(name)) << name << ": no step had it, so that nothing was tried";
 }
 
-// With a person's word: a weaker word of the file is refused, or is not what runs.
-TEST_F(ForgedField, TheFilesWeakerWordIsNeverWhatRuns) {
+// With approval: a weaker field of the file is refused or not used.
+TEST_F(ForgedField, WeakerFieldOfTheFileIsNeverUsed) {
   for (const Field& field : fields()) {
     plan_in_service();
     bool had = false;
@@ -128,8 +127,8 @@ TEST_F(ForgedField, TheFilesWeakerWordIsNeverWhatRuns) {
   }
 }
 
-// The words of now are what binds: the group stands or falls as one, whatever the file says of it.
-TEST_F(ForgedField, AGroupThatTheFileDeniesFallsAsOneAllTheSame) {
+// The current plan is binding: the group succeeds or fails as one, whatever the file contains.
+TEST_F(ForgedField, GroupFailsAsOneEvenIfTheFileOmitsIt) {
   plan_in_service();
   std::size_t ends = 0;
   forge([&](Plan& plan) {
@@ -147,8 +146,8 @@ TEST_F(ForgedField, AGroupThatTheFileDeniesFallsAsOneAllTheSame) {
     EXPECT_EQ(device(name).truth().value(mtu(port)), Value::integer(1500)) << name;
 }
 
-// What the file lacks is at one end of a link: the other end's step is refused, and named.
-TEST_F(ForgedField, AStepThatIsMissingTakesTheOtherEndWithIt) {
+// The file lacks the step at one end of a link: the step at the other end is refused with that reason.
+TEST_F(ForgedField, MissingStepRefusesTheOtherEnd) {
   plan_in_service();
   forge([&](Plan& plan) {
     std::map<std::uint32_t, std::string> gone{{forged(plan).id, ""}};
@@ -162,8 +161,8 @@ TEST_F(ForgedField, AStepThatIsMissingTakesTheOtherEndWithIt) {
   EXPECT_EQ(device("leaf0").truth().value(mtu("swp1")), Value::integer(1500));
 }
 
-// Tried: 4 of 6 steps were refused, and the rest left cable ends at different MTUs with exit code 0.
-TEST_F(ForgedField, ADeviceThatIsGoneOrMovedSinceTakesItsOtherEndsWithIt) {
+// The remaining steps must not leave cable ends at different MTUs with exit code 0.
+TEST_F(ForgedField, UnreachableOrChangedDeviceRefusesItsFarEnds) {
   for (const bool moved : {true, false}) {
     plan_in_service();
     if (moved)
@@ -173,15 +172,14 @@ TEST_F(ForgedField, ADeviceThatIsGoneOrMovedSinceTakesItsOtherEndsWithIt) {
     asked.clear();
     const Outcome outcome = apply_file();
     device("gpu1").unreachable = false;
-    EXPECT_NE(outcome.refused.find(moved ? "the ground of gpu1 has moved" : "gpu1 can't be observed"),
-              std::string::npos)
+    EXPECT_NE(outcome.refused.find(moved ? "gpu1 has changed" : "gpu1 can't be observed"), std::string::npos)
         << outcome.refused;
     EXPECT_EQ(device("leaf0").truth().value(mtu("swp1")), Value::integer(1500)) << outcome.refused;
     EXPECT_EQ(device("gpu2").truth().value(mtu("rail0")), device("leaf0").truth().value(mtu("swp2")));
   }
 }
 
-TEST_F(ForgedField, WhatIsRefusedIsToldWithDeviceStepReasonAndOtherEnd) {
+TEST_F(ForgedField, RefusedStepIsReportedWithDeviceReasonAndFarEnd) {
   plan_in_service();
   device("gpu1").set(mtu("rail0"), Value::integer(1400));
   const PlanFile read = *read_plan_file(file());
@@ -195,8 +193,7 @@ TEST_F(ForgedField, WhatIsRefusedIsToldWithDeviceStepReasonAndOtherEnd) {
     EXPECT_EQ(one["state"], "refused");
     const Step& step = read.plan.steps.at(one["step"].get<std::size_t>() - 1);
     EXPECT_EQ(one["device"], step.device);
-    EXPECT_NE(one["reason"].get<std::string>().find("the ground of gpu1 has moved"), std::string::npos)
-        << one;
+    EXPECT_NE(one["reason"].get<std::string>().find("gpu1 has changed"), std::string::npos) << one;
     other_end = other_end || (step.device == "leaf0" && one.value("otherEnd", "") == "gpu1");
   }
   EXPECT_TRUE(other_end) << told;

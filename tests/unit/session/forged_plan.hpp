@@ -1,4 +1,4 @@
-// A plan file whose author can compute digests, and what devices are asked to write of it.
+// A plan file whose author can compute digests, and the writes that devices receive from it.
 #pragma once
 
 #include <fstream>
@@ -33,7 +33,7 @@ class ForgedPlan : public Lab {
     const PlanAim aim{.source = {}, .only = "", .cluster = session->cluster().state_name()};
     ASSERT_TRUE(write_plan_file(file(), aim, *plan));
   }
-  // As somebody does who has lockstep's own source: every digest fits.
+  // With the source of lockstep a forger can compute every digest.
   void forge(const Forge& how) {
     Result<PlanFile> read = read_plan_file(file());
     ASSERT_TRUE(read) << read.error().text();
@@ -41,7 +41,7 @@ class ForgedPlan : public Lab {
     read->plan.digest = plan_digest(read->plan);
     ASSERT_TRUE(write_plan_file(file(), read->aim, read->plan));
   }
-  // As `lockstep apply plan.json --yes` does it.
+  // Like `lockstep apply plan.json --yes`.
   Outcome apply_file(const std::vector<std::string>& only = {}) {
     Result<PlanFile> read = read_plan_file(file());
     if (!read) return {read.error().text(), "", 0};
@@ -66,7 +66,7 @@ class ForgedPlan : public Lab {
     EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << to_string(applied.report.verdict);
     return out;
   }
-  // What an honest plan file asks of the devices, in a lab of its own.
+  // The writes of an honest plan file.
   std::set<std::string> honest() {
     std::set<std::string> out;
     const Result<PlanFile> read = read_plan_file(file());
@@ -91,7 +91,7 @@ class ForgedPlan : public Lab {
       if (change.path.text() == path) return change;
     throw std::logic_error("not reached");
   }
-  // Nothing but what an honest plan asks for, and nothing of this device.
+  // Only writes of the honest plan were made, and none to this device.
   void expect_refused(const Outcome& outcome, const std::set<std::string>& honest, const std::string& device,
                       const std::string& why) {
     EXPECT_NE(outcome.refused.find(why), std::string::npos) << outcome.refused << outcome.error;

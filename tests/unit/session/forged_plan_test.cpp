@@ -1,4 +1,4 @@
-// Plan files whose author can compute digests: what devices were asked to write tells what passed.
+// Plan files whose author can compute digests. The writes that devices received show what was accepted.
 #include "forged_plan.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-TEST_F(ForgedPlan, AnHonestOneIsDoneWhole) {
+TEST_F(ForgedPlan, HonestFileIsAppliedCompletely) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   const Outcome outcome = apply_file();
@@ -16,14 +16,14 @@ TEST_F(ForgedPlan, AnHonestOneIsDoneWhole) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
 }
 
-TEST_F(ForgedPlan, AnotherValueIsNotWritten) {
+TEST_F(ForgedPlan, ForgedValueIsNotWritten) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) { change_of(plan, "gpu1", kMtu).want = Value::integer(1280); });
   expect_refused(apply_file(), planned, "gpu1", "interface[rail0]/mtu from");
 }
 
-TEST_F(ForgedPlan, AnotherFormerValueIsNotTakenForTheOneThatAnUndoPutsBack) {
+TEST_F(ForgedPlan, ForgedFormerValueIsRefused) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) { change_of(plan, "gpu1", kProbing).was = Value::text("2"); });
@@ -31,7 +31,7 @@ TEST_F(ForgedPlan, AnotherFormerValueIsNotTakenForTheOneThatAnUndoPutsBack) {
                  "it changes sysctl[net.ipv4.tcp_mtu_probing] from 1 to 0 now");
 }
 
-TEST_F(ForgedPlan, AnExtraChangeIsNotWritten) {
+TEST_F(ForgedPlan, ExtraChangeIsNotWritten) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
@@ -42,7 +42,7 @@ TEST_F(ForgedPlan, AnExtraChangeIsNotWritten) {
   expect_refused(apply_file(), planned, "gpu1", "the specs don't ask for sysctl[kernel.core_pattern]");
 }
 
-TEST_F(ForgedPlan, ATransientChangeIsNotWritten) {
+TEST_F(ForgedPlan, ForgedTransientChangeIsNotWritten) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
@@ -54,14 +54,14 @@ TEST_F(ForgedPlan, ATransientChangeIsNotWritten) {
   expect_refused(apply_file(), planned, "gpu1", "the specs don't ask for sysctl[kernel.modprobe]");
 }
 
-TEST_F(ForgedPlan, AnExtraStepIsNotRun) {
+TEST_F(ForgedPlan, ExtraStepIsNotRun) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
     Step extra = plan.steps.front();
     extra.id = static_cast<std::uint32_t>(plan.steps.size() + 1);
     extra.after.clear();
-    extra.together = 0;  // else its group falls with it
+    extra.together = 0;  // otherwise its group is refused with it
     extra.changes = {{*Path::parse("sysctl[kernel.core_pattern]"), {}, Value::text("|/tmp/x"), 0, false}};
     plan.steps.push_back(extra);
   });
@@ -70,20 +70,20 @@ TEST_F(ForgedPlan, AnExtraStepIsNotRun) {
   EXPECT_EQ(asked, planned);
 }
 
-TEST_F(ForgedPlan, AStepThatIsThereTwiceIsRunOnce) {
+TEST_F(ForgedPlan, DuplicateStepIsRunOnce) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
     Step again = plan.steps.front();
     again.id = static_cast<std::uint32_t>(plan.steps.size() + 1);
-    again.together = 0;  // else its group falls with it
+    again.together = 0;  // otherwise its group is refused with it
     plan.steps.push_back(again);
   });
   EXPECT_NE(apply_file().refused.find("it is there twice"), std::string::npos);
   EXPECT_EQ(asked, planned);
 }
 
-TEST_F(ForgedPlan, AStepOfAnotherDeviceIsNotRunThere) {
+TEST_F(ForgedPlan, StepMovedToAnotherDeviceIsNotRun) {
   plan_to_file({"gpu1"});
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
@@ -94,7 +94,7 @@ TEST_F(ForgedPlan, AStepOfAnotherDeviceIsNotRunThere) {
   EXPECT_EQ(asked, std::set<std::string>{});
 }
 
-TEST_F(ForgedPlan, OtherStepsThanThoseOfTheDevicesThatWereChosenAreNotRun) {
+TEST_F(ForgedPlan, StepsOfUnselectedDevicesAreNotRun) {
   plan_to_file();
   const Outcome outcome = apply_file({"gpu1"});
   EXPECT_NE(outcome.refused.find("the specs don't ask for it now"), std::string::npos) << outcome.refused;
@@ -110,19 +110,21 @@ TEST_F(ForgedPlan, WithoutADeviceListNothingIsRun) {
   EXPECT_EQ(asked, std::set<std::string>{});
 }
 
-TEST_F(ForgedPlan, ALowerDisruptionIsNotBelieved) {
+TEST_F(ForgedPlan, LowerDisruptionIsRefused) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).disruption = Disruption::none; });
   expect_refused(apply_file(), planned, "gpu1", "its disruption is");
 }
 
-TEST_F(ForgedPlan, AHoldThatIsHiddenIsMissed) {
+TEST_F(ForgedPlan, RemovedHoldIsRefused) {
   folder.write("specs/policy.yaml", R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: RolloutPolicy
 metadata: {name: careful}
 spec: {selector: {matchLabels: {pool: lab}}, approval: {traffic: manual, reset: manual}}
 )yaml");
+  open();  // a port with an address carries traffic
+  devices.at("gpu1")->set(*Path::parse("interface[rail0]/address[10.64.0.1/31]"), Value::present());
   plan_to_file();
   const std::set<std::string> planned = honest();
   bool was_held = false;
@@ -132,10 +134,10 @@ spec: {selector: {matchLabels: {pool: lab}}, approval: {traffic: manual, reset: 
     holds.clear();
   });
   EXPECT_TRUE(was_held) << "nothing was hidden";
-  expect_refused(apply_file(), planned, "gpu1", "it is held now: the policy wants a person's word");
+  expect_refused(apply_file(), planned, "gpu1", "it is held now: the policy requires approval");
 }
 
-TEST_F(ForgedPlan, AWaveThatIsHugeIsRefused) {
+TEST_F(ForgedPlan, HugeWaveNumberIsRefused) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).wave = 4'000'000'000; });
@@ -144,14 +146,14 @@ TEST_F(ForgedPlan, AWaveThatIsHugeIsRefused) {
   expect_refused(outcome, planned, "gpu1", "");
 }
 
-TEST_F(ForgedPlan, AnotherTimeUntilADeviceUndoesItIsRefused) {
+TEST_F(ForgedPlan, ForgedAutomaticRollbackTimeIsRefused) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).undo_after = std::chrono::milliseconds(1); });
   expect_refused(apply_file(), planned, "gpu1", "when the device undoes it by itself is another now");
 }
 
-TEST_F(ForgedPlan, AnotherLineOfTheSpecsIsRefused) {
+TEST_F(ForgedPlan, ForgedOriginIsRefused) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   forge([](Plan& plan) {
@@ -161,7 +163,7 @@ TEST_F(ForgedPlan, AnotherLineOfTheSpecsIsRefused) {
   expect_refused(apply_file(), planned, "gpu1", "not from /etc/passwd:1:1");
 }
 
-TEST_F(ForgedPlan, AnotherOrderIsRefusedWithWhatComesAfterIt) {
+TEST_F(ForgedPlan, ForgedOrderIsRefusedWithLaterSteps) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   std::uint32_t forged = 0;
@@ -181,7 +183,7 @@ TEST_F(ForgedPlan, AnotherOrderIsRefusedWithWhatComesAfterIt) {
   EXPECT_LT(asked.size(), planned.size());
 }
 
-TEST_F(ForgedPlan, WhatComesAfterARefusedStepIsRefusedToo) {
+TEST_F(ForgedPlan, StepAfterARefusedStepIsRefused) {
   plan_to_file();
   std::uint32_t forged = 0;
   std::string after;
@@ -199,8 +201,8 @@ TEST_F(ForgedPlan, WhatComesAfterARefusedStepIsRefusedToo) {
   EXPECT_NE(outcome.refused.find(after), std::string::npos) << outcome.refused;
 }
 
-TEST_F(ForgedPlan, WhatAFileLacksIsNotRunAndIsCounted) {
-  open();  // nothing to do that must be alike at both ends of a cable
+TEST_F(ForgedPlan, StepsMissingFromTheFileAreCountedAndNotRun) {
+  open();  // no changes to entries that must match at both ends of a cable
   for (const auto& [name, device] : devices)
     for (const Entry& one : intents.at(name).want.entries())
       if (one.path.text().ends_with("/mtu") || one.path.text().ends_with("/speed"))
@@ -221,8 +223,8 @@ TEST_F(ForgedPlan, WhatAFileLacksIsNotRunAndIsCounted) {
   EXPECT_FALSE(asked.empty());
 }
 
-// The steps of other specs, or of another cluster, on the ground of these.
-TEST_F(ForgedPlan, OfOtherSpecsIsRefusedWhereTheyDiffer) {
+// The steps of other specs or of another cluster, with the device list of this one.
+TEST_F(ForgedPlan, PlanOfOtherSpecsIsRefusedWhereTheyDiffer) {
   plan_to_file();
   const std::set<std::string> planned = honest();
   std::vector<PlanDevice> ground;
@@ -240,7 +242,7 @@ TEST_F(ForgedPlan, OfOtherSpecsIsRefusedWhereTheyDiffer) {
   for (const std::string& one : asked) EXPECT_TRUE(planned.contains(one)) << one << " was asked for";
 }
 
-TEST_F(ForgedPlan, AWindowThatHasOpenedSinceIsNoDifference) {
+TEST_F(ForgedPlan, WindowOpenedSinceThePlanIsNoDifference) {
   folder.write("specs/policy.yaml", R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: RolloutPolicy
 metadata: {name: mondays}
@@ -259,7 +261,7 @@ spec: {selector: {matchLabels: {pool: lab}}, windows: [{days: Mon, from: "00:01"
   EXPECT_EQ(asked, planned);
 }
 
-TEST_F(ForgedPlan, ADocumentThatIsNoPlanIsRefusedAsItIsRead) {
+TEST_F(ForgedPlan, InvalidDocumentIsRefusedOnReading) {
   using Json = nlohmann::json;
   const std::vector<std::pair<std::function<void(Json&)>, std::string>> forged{
       {[](Json& j) { j["steps"][1]["id"] = 1; }, "not numbered"},
@@ -299,8 +301,8 @@ TEST_F(ForgedPlan, ADocumentThatIsNoPlanIsRefusedAsItIsRead) {
   }
 }
 
-// So deep that a call for each level would not fit any stack.
-TEST_F(ForgedPlan, ADeepDocumentIsRefusedAsItIsRead) {
+// So deep that recursion would exceed any stack.
+TEST_F(ForgedPlan, DeeplyNestedDocumentIsRefusedOnReading) {
   plan_to_file();
   std::ifstream in(file());
   const std::string honest{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

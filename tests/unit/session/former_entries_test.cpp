@@ -23,14 +23,14 @@ class FormerEntries : public ::testing::Test {
     compiled.intents[0].device = "gpu1";
   }
   Intent& gpu1() { return compiled.intents[0]; }
-  // What is wanted of an entry that a change wrote, after the object that said it is gone.
+  // The object that defined an entry is gone, after a change had written it.
   void gone(const std::string& entry, Value found, Value wrote, bool restore = true) {
     want_restored(compiled, {{"gpu1", path(entry), found, wrote, {}, restore, "HostProfile/training"}});
   }
   Compiled compiled;
 };
 
-TEST_F(FormerEntries, WhatWasFoundIsWantedBackInTheNameOfTheObject) {
+TEST_F(FormerEntries, FoundValueIsDesiredAgainOnBehalfOfTheObject) {
   gone("sysctl[net.ipv4.tcp_timestamps]", kFound, kWrote);
   const Entry* const want = gpu1().want.find(path("sysctl[net.ipv4.tcp_timestamps]"));
   ASSERT_NE(want, nullptr);
@@ -39,7 +39,7 @@ TEST_F(FormerEntries, WhatWasFoundIsWantedBackInTheNameOfTheObject) {
   EXPECT_EQ(compiled.origins[want->origin].rule, "onDelete: restore");
 }
 
-TEST_F(FormerEntries, WhatWasNotThereIsTakenAway) {
+TEST_F(FormerEntries, CreatedEntryIsRemoved) {
   gone("interface[rail0]/address[10.0.0.1/31]", Value{}, Value::present());
   Observation seen;
   seen.have.set(path("interface[rail0]/address[10.0.0.1/31]"), Value::present());
@@ -50,7 +50,7 @@ TEST_F(FormerEntries, WhatWasNotThereIsTakenAway) {
   EXPECT_FALSE(changes[0].want);
 }
 
-TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
+TEST_F(FormerEntries, NothingIsRestoredOnLeaveOrUnderAnotherObject) {
   gone("sysctl[net.ipv4.tcp_sack]", kFound, kWrote, false);
   EXPECT_TRUE(gpu1().want.empty());
   gpu1().want.set(path("interface[rail0]/mtu"), Value::integer(9000));
@@ -62,7 +62,7 @@ TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
   EXPECT_EQ(gpu1().claims.size(), 1U);
 }
 
-TEST_F(FormerEntries, AnAddressOfAPoolThatIsAnotherNowIsWantedGoneAndThatOfAPortThatWasLeftStays) {
+TEST_F(FormerEntries, AddressOfAFormerPoolIsRemovedOnlyAtManagedPorts) {
   const OriginId origin =
       compiled.origins.add(Origin{.at = {}, .object = "HostProfile/training", .rule = ""});
   gpu1().want.set(path("interface[lo]/admin"), Value::boolean(true), origin);
@@ -80,7 +80,7 @@ TEST_F(FormerEntries, AnAddressOfAPoolThatIsAnotherNowIsWantedGoneAndThatOfAPort
   EXPECT_FALSE(changes[0].want);
 }
 
-// gpu1, without an object that says anything of it, as one observation found it.
+// gpu1 as observed, without an object that mentions it.
 class LeftBehind : public FormerEntries {
  protected:
   LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}}}, {})), states(1) {
@@ -88,7 +88,7 @@ class LeftBehind : public FormerEntries {
     states[0].reachable = true;
   }
   void has(Path entry, Value value) { states[0].observation.have.set(entry, value); }
-  // Written by a change that failed: nothing of it was verified.
+  // Written by a change that failed, so not verified.
   WrittenEntry tried(Value value) const {
     return {"gpu1", mtu, kFound, kFound, value, false, "Fabric/backend"};
   }
@@ -97,7 +97,7 @@ class LeftBehind : public FormerEntries {
   std::vector<DeviceState> states;
 };
 
-TEST_F(LeftBehind, WhatWasVerifiedIsLeftWhereItStillIs) {
+TEST_F(LeftBehind, VerifiedEntryIsLeftIfStillPresent) {
   const WrittenEntry one{"gpu1", mtu, kFound, kWrote, {}, false, "Fabric/backend"};
   has(mtu, kWrote);
   EXPECT_EQ(left_behind(fleet, states, {one}).size(), 1U);
@@ -105,8 +105,8 @@ TEST_F(LeftBehind, WhatWasVerifiedIsLeftWhereItStillIs) {
   EXPECT_TRUE(left_behind(fleet, states, {one}).empty());
 }
 
-// An owned class goes, and its DSCPs with it; once it is gone, they are not what an earlier change left.
-TEST_F(LeftBehind, APartOfAMemberOfAnOwnedCollectionIsNot) {
+// An owned class is removed together with its DSCPs, which then do not count as left by an earlier change.
+TEST_F(LeftBehind, PartOfAnOwnedCollectionIsNotLeft) {
   const Path dscp = path("interface[rail0]/class[3]/dscp");
   const Value wrote = Value::set({"26"});
   const WrittenEntry made{"gpu1", dscp, Value{}, wrote, {}, false, "RoceProfile/lossless"};
@@ -119,7 +119,7 @@ TEST_F(LeftBehind, APartOfAMemberOfAnOwnedCollectionIsNot) {
   EXPECT_TRUE(left_behind(fleet, states, {removed}).empty());
 }
 
-TEST_F(LeftBehind, WhatAFailedChangeTriedIsLeftOnlyWhereItIsSeen) {
+TEST_F(LeftBehind, FailedWriteIsLeftOnlyWhereObserved) {
   EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty()) << "nothing was read there";
   has(mtu, kFound);
   EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty());
@@ -130,7 +130,7 @@ TEST_F(LeftBehind, WhatAFailedChangeTriedIsLeftOnlyWhereItIsSeen) {
   EXPECT_TRUE(is_verified(left[0]));
 }
 
-TEST_F(LeftBehind, OfADeviceThatIsGoneAFailedChangeMayHaveWritten) {
+TEST_F(LeftBehind, FailedWriteToARemovedDeviceIsUnverified) {
   WrittenEntry one = tried(kWrote);
   one.device = "gpu9";
   const std::vector<WrittenEntry> left = left_behind(fleet, states, {one});
@@ -158,20 +158,20 @@ class SettledByAnObservation : public LeftBehind {
   std::unique_ptr<Store> store;
 };
 
-TEST_F(SettledByAnObservation, AFailedWriteThatHoldsIsOurs) {
+TEST_F(SettledByAnObservation, FailedWriteThatIsPresentIsRecordedAsOurs) {
   has(mtu, Value::integer(9000));
   ASSERT_EQ(settle().size(), 1U);
   EXPECT_EQ(history().written()->front().wrote, Value::integer(9000));
   EXPECT_FALSE(history().written()->front().tried);
 }
 
-TEST_F(SettledByAnObservation, AFailedWriteThatChangedNothingIsForgotten) {
+TEST_F(SettledByAnObservation, FailedWriteWithoutEffectIsForgotten) {
   has(mtu, Value::integer(1500));
   EXPECT_TRUE(settle().empty());
   EXPECT_TRUE(history().written()->empty());
 }
 
-TEST_F(SettledByAnObservation, AFailedWriteStaysOpenWhereNothingTellsOfIt) {
+TEST_F(SettledByAnObservation, FailedWriteStaysOpenWithoutEvidence) {
   EXPECT_TRUE(settle().front().tried) << "not there, which may be unread";
   has(mtu, Value::integer(4000));
   EXPECT_TRUE(settle().front().tried) << "of another hand";

@@ -1,4 +1,4 @@
-// What a gate compares of what was measured, and what becomes a baseline.
+// What a gate compares of a measurement, and what becomes a baseline.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -57,7 +57,7 @@ class GateMeasured : public ::testing::Test {
   Benchmark benchmark_;
 };
 
-TEST_F(GateMeasured, HasAFigureForEachSloOverEachPair) {
+TEST_F(GateMeasured, HasOneFigurePerSloAndPair) {
   bench::Measurement starved = measured("gpu4:rail0", {50, 50, 50});
   starved.cpu_limited = true;
   starved.cpu_ran = 0.5;
@@ -86,7 +86,7 @@ TEST_F(GateMeasured, HasAFigureForEachSloOverEachPair) {
   EXPECT_EQ(gate.measured, 4U) << "a probe that failed measured nothing";
 }
 
-TEST_F(GateMeasured, SaysWhatItLeftOut) {
+TEST_F(GateMeasured, ReportsExclusions) {
   std::vector<SuiteOutcome> all = outcomes({measured("gpu2:rail0", {100, 100, 100})});
   EXPECT_EQ(gate_measurement(all).left_out, "");
   all[0].gate.measured_later = 3;
@@ -104,8 +104,8 @@ TEST_F(GateMeasured, SaysWhatItLeftOut) {
   EXPECT_EQ(judge_gate(nullptr, gate).worst(), Attribution::not_validated);
 }
 
-// It was kept with exit code 0.
-TEST_F(GateMeasured, WhatNoSuiteOfItsFabricCanCrossIsNotValidated) {
+// It must not be kept with exit code 0.
+TEST_F(GateMeasured, PathWithoutASuiteOfItsFabricIsNotValidated) {
   std::vector<SuiteOutcome> all = outcomes({measured("gpu2:rail0", {100, 100, 100})});
   all[0].gate.judges = true;
   all[0].gate.by_design = {"leaf0:up0 -> spine0:down0", "spine0:down0 -> leaf0:up0"};
@@ -128,7 +128,7 @@ TEST_F(GateMeasured, WhatNoSuiteOfItsFabricCanCrossIsNotValidated) {
   EXPECT_EQ(gate_measurement(all).without_benchmark.size(), 2U) << "it is of another fabric";
 }
 
-TEST_F(GateMeasured, OfATimeTheMoreTheWorse) {
+TEST_F(GateMeasured, LatencyFigureIsInverted) {
   benchmark_.slo[0] = Slo{};
   benchmark_.slo[0].metric = said(Metric::latency);
   benchmark_.slo[0].statistic = said(Statistic::median);
@@ -138,8 +138,8 @@ TEST_F(GateMeasured, OfATimeTheMoreTheWorse) {
   EXPECT_DOUBLE_EQ(gate_measurement(outcomes({one})).figures.at(0).figure.value_or(0), 250);
 }
 
-// Receive buffers of 4 KiB: what was kept as unknown is the change's.
-TEST_F(GateMeasured, AFallThatCostsMoreCpuForAByteIsTheChanges) {
+// As with receive buffers of 4 KiB: the fall is caused by the change, not unknown.
+TEST_F(GateMeasured, FallWithHigherCpuCostPerByteIsCausedByTheChange) {
   bench::Measurement before = measured("gpu2:rail0", {100, 100, 100});
   before.cpu_ran = 0.2;
   bench::Measurement after = measured("gpu2:rail0", {5.6, 5.6, 5.6});
@@ -151,8 +151,8 @@ TEST_F(GateMeasured, AFallThatCostsMoreCpuForAByteIsTheChanges) {
   EXPECT_EQ(judge_gate(&was, gate_measurement(outcomes({after}))).worst(), Attribution::not_validated);
 }
 
-// What breaks one bound is not cleared by another of the same statistic.
-TEST_F(GateMeasured, TwoBoundsOfOneStatisticAreTwoSubjects) {
+// A broken bound is not cleared by another bound on the same statistic.
+TEST_F(GateMeasured, BoundsOfOneStatisticAreSeparateSubjects) {
   benchmark_.slo = {slo("97% of baseline"), slo("85% of nominal")};
   bench::Measurement one = measured("gpu2:rail0", {90, 90, 90});
   one.accepted = measured("gpu2:rail0", {100, 100, 100}).seen;
@@ -175,7 +175,7 @@ class Baselines : public GateMeasured {
   Result<BaselineTaken> accept(std::vector<bench::Measurement> measurements) {
     return accept_baselines(catalog_, store_->blobs(), outcomes(std::move(measurements)));
   }
-  // As the next run has them.
+  // With the references that the next run attaches.
   std::vector<bench::Measurement> attached(std::vector<bench::Measurement> measurements) {
     bench::attach(**stored_baseline(store_->blobs(), *suite_.metadata.name), measurements);
     return measurements;
@@ -195,8 +195,8 @@ class Baselines : public GateMeasured {
   Catalog catalog_;
 };
 
-// An SLO "of baseline" could never get its first one.
-TEST_F(Baselines, TheFirstIsAcceptedAndWhatIsNotSaysWhy) {
+// An SLO "of baseline" does not prevent the first baseline.
+TEST_F(Baselines, FirstIsAcceptedAndRefusalsHaveAReason) {
   const auto accepted = accept({measured("gpu2:rail0", {100, 100, 100})});
   ASSERT_TRUE(accepted) << accepted.error().text();
   EXPECT_EQ(accepted->taken, 1U);
@@ -217,7 +217,7 @@ TEST_F(Baselines, TheFirstIsAcceptedAndWhatIsNotSaysWhy) {
   EXPECT_EQ(reference("gpu2:rail0"), 100);
 }
 
-TEST_F(Baselines, NinetyNinePercentAreWantedAndTheRestKeepTheirs) {
+TEST_F(Baselines, RequireNinetyNinePercentAndKeepTheRest) {
   std::vector<bench::Measurement> all;
   for (int i = 0; i < 100; ++i) all.push_back(measured("gpu" + std::to_string(i), {100, 100, 100}));
   ASSERT_TRUE(accept(all));
@@ -234,8 +234,8 @@ TEST_F(Baselines, NinetyNinePercentAreWantedAndTheRestKeepTheirs) {
   EXPECT_EQ(reference("gpu9"), 98) << "nothing of what is refused is taken";
 }
 
-// A host, a benchmark, a suite: by another name it may not be slower than what was accepted.
-TEST_F(Baselines, ANewNameIsNoWayToALowerReference) {
+// A renamed host, benchmark or suite must not be slower than what was accepted.
+TEST_F(Baselines, NewNameDoesNotLowerTheReference) {
   ASSERT_TRUE(accept({measured("gpu2:rail0", {100, 100, 100}), measured("gpu3:rail0", {98, 98, 98})}));
   const auto host = accept(attached({measured("renamed:rail0", {90, 90, 90})}));
   ASSERT_FALSE(host);
@@ -255,7 +255,7 @@ TEST_F(Baselines, ANewNameIsNoWayToALowerReference) {
   EXPECT_FALSE(accept({measured("gpu2:rail0", {85, 85, 85})}));
 }
 
-TEST_F(Baselines, WhatIsRemovedAndAddedAgainHasItsReference) {
+TEST_F(Baselines, ReAddedPairKeepsItsReference) {
   ASSERT_TRUE(accept({measured("gpu2:rail0", {100, 100, 100}), measured("gpu3:rail0", {100, 100, 100})}));
   ASSERT_TRUE(accept(attached({measured("gpu2:rail0", {100, 100, 100})})));
   EXPECT_EQ(reference("gpu3:rail0"), 100);
@@ -265,7 +265,7 @@ TEST_F(Baselines, WhatIsRemovedAndAddedAgainHasItsReference) {
   EXPECT_EQ(reference("gpu2:rail0"), 100);
 }
 
-// A pass at 62 % moved the reference: what each change may lose was lost many times over.
+// If a pass moved the reference, the tolerance of a single change could be lost many times over.
 RC_GTEST_FIXTURE_PROP(Baselines, NoSequenceOfChangesEndsBelowTheTolerance, ()) {
   RC_ASSERT(bool(accept({measured("gpu2:rail0", {100, 100, 100})})));
   const auto losses = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 80));  // per mille

@@ -1,5 +1,5 @@
-// A cluster is its name and the UUID of its allocations.lock: clones of its specs find one lock, ledger and
-// state, copies of an example do not.
+// A cluster is identified by its name and the UUID in its allocations.lock: clones of its specs share lock,
+// ledger and state, and copies of an example do not.
 #include "reconciler/session/identity.hpp"
 
 #include <nlohmann/json.hpp>
@@ -53,7 +53,7 @@ class Clones : public Lab {
     if (!opened) throw std::runtime_error(opened.error().text());
     return *std::move(opened);
   }
-  // As `lockstep apply` does it; the error that it ends with.
+  // Like `lockstep apply`. Returns the error, or an empty string.
   std::string applied_in(const std::string& name, bool renumber = false) {
     const auto here = clone(name, renumber);
     const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
@@ -81,7 +81,7 @@ class Clones : public Lab {
     lock.cluster = ClusterIdentity{"lab", uuid};
     ASSERT_TRUE(write_allocation_lock(at(name), lock));
   }
-  // As a lockstep before UUIDs left it.
+  // State as left by a lockstep version without UUIDs.
   void former_state(const std::string& name) const {
     const auto store = led(top() + "/" + load(name).id, {.cluster = "lab"});
     const auto begun = store->history().begin(Plan{}, "ann", "lockstep apply");
@@ -91,7 +91,7 @@ class Clones : public Lab {
   std::string machines = "m-";
 };
 
-TEST_F(Clones, AreOneClusterWithOneLockLedgerAndValuesToRestore) {
+TEST_F(Clones, ShareOneLockLedgerAndFormerValues) {
   ASSERT_EQ(uuid_in("specs"), "none");
   ASSERT_EQ(applied_in("specs"), "");
   const std::string uuid = uuid_in("specs");
@@ -107,7 +107,7 @@ TEST_F(Clones, AreOneClusterWithOneLockLedgerAndValuesToRestore) {
   EXPECT_EQ(uuid_in("clone"), uuid);
 }
 
-TEST_F(Clones, TakeTurns) {
+TEST_F(Clones, ExcludeEachOther) {
   ASSERT_EQ(applied_in("specs"), "");
   copy("specs", "clone");
   const auto at_its_prompt = clone("specs");
@@ -117,7 +117,7 @@ TEST_F(Clones, TakeTurns) {
   EXPECT_NE(refused.find("(first)"), std::string::npos) << refused;
 }
 
-TEST_F(Clones, TakeTurnsFromTheirFirstApplyOn) {
+TEST_F(Clones, ExcludeEachOtherFromTheFirstApply) {
   const auto first = clone("specs");
   const auto second = clone("specs");
   ASSERT_TRUE(first->prepare_apply({.command = "first", .author = "ann"}));
@@ -128,7 +128,7 @@ TEST_F(Clones, TakeTurnsFromTheirFirstApplyOn) {
 }
 
 // Both were opened before the first changed anything.
-TEST_F(Clones, ThatWereOpenedBeforeAnObjectWasAppliedDoNotForgetIt) {
+TEST_F(Clones, OpenedBeforeAnApplyDoNotForgetItsObjects) {
   copy("specs", "clone");
   fs::remove(at("clone/hosts.yaml"));
   ASSERT_EQ(applied_in("specs"), "");
@@ -148,14 +148,15 @@ TEST_F(Clones, ThatWereOpenedBeforeAnObjectWasAppliedDoNotForgetIt) {
       << refused.error().text();
 }
 
-TEST_F(Clones, CopiesWithoutALockAreClustersOfTheirOwn) {
+TEST_F(Clones, CopiesWithoutALockFileAreSeparateClusters) {
   copy("specs", "copy");
   ASSERT_EQ(applied_in("specs"), "");
   const std::string refused = applied_in("copy");
-  EXPECT_EQ(refused, "this machine was changed before by cluster 'lab' (UUID " + uuid_in("specs") +
-                         ", specs in " + fs::canonical(at("specs")).string() +
-                         "): what that remembers and owes would be forgotten; `lockstep state adopt " +
-                         fs::canonical(at("copy")).string() + "` takes it over");
+  EXPECT_EQ(refused,
+            "this machine was changed before by cluster 'lab' (UUID " + uuid_in("specs") + ", specs in " +
+                fs::canonical(at("specs")).string() +
+                "): its journal, and what is not validated yet, would be lost; `lockstep state adopt " +
+                fs::canonical(at("copy")).string() + "` takes it over");
   EXPECT_EQ(uuid_in("copy"), "none") << "a refused apply writes nothing beside the specs";
   EXPECT_FALSE(fs::exists(at("copy/allocations.lock")));
   machines = "other-";
@@ -164,7 +165,7 @@ TEST_F(Clones, CopiesWithoutALockAreClustersOfTheirOwn) {
   EXPECT_EQ(changes_seen_in("specs"), 1U);
 }
 
-TEST_F(Clones, ALockWithoutAUuidGetsOneAndTheStateOfItsFolder) {
+TEST_F(Clones, LockFileWithoutAUuidGetsOneAndKeepsItsState) {
   folder.write("specs/allocations.lock", R"({"version": 1, "pools": {"Fabric/gone leaf": {"leaf9": 9}}})");
   former_state("specs");
   EXPECT_EQ(changes_seen_in("specs"), 1U) << "a command that only reads finds it where it is";
@@ -180,8 +181,8 @@ TEST_F(Clones, ALockWithoutAUuidGetsOneAndTheStateOfItsFolder) {
   EXPECT_EQ(changes_seen_in("specs"), 1U);
 }
 
-// Killed between its two renames; or the UUID came by git.
-TEST_F(Clones, AUuidWhoseStateIsStillUnderTheFoldersPathMovesItWithTheNextApply) {
+// Killed between its two renames, or with a UUID that came by git.
+TEST_F(Clones, NextApplyMovesStateFromTheFolderPathToTheUuid) {
   former_state("specs");
   ASSERT_TRUE(write_allocation_lock(at("specs"), {{}, ClusterIdentity{"lab", kOther}}));
   EXPECT_EQ(changes_seen_in("specs"), 1U);
@@ -189,7 +190,7 @@ TEST_F(Clones, AUuidWhoseStateIsStillUnderTheFoldersPathMovesItWithTheNextApply)
   EXPECT_EQ(stored(top() + "/lab-" + kOther)->history().totals()->changes, 2U);
 }
 
-TEST_F(Clones, StateUnderTheFoldersPathIsNotMovedOverTheClusters) {
+TEST_F(Clones, StateUnderTheFolderPathDoesNotReplaceTheClusterState) {
   ASSERT_EQ(applied_in("specs"), "");
   copy("specs", "clone");
   former_state("clone");
@@ -198,14 +199,14 @@ TEST_F(Clones, StateUnderTheFoldersPathIsNotMovedOverTheClusters) {
   EXPECT_TRUE(stored(top() + "/" + load("clone").id)->blobs().kept("baseline/pairs")->has_value());
 }
 
-TEST_F(Clones, WhileAnApplyOfALockstepBeforeUuidsRunsNobodyMovesItsState) {
+TEST_F(Clones, StateIsNotMovedWhileAnOlderLockstepApplies) {
   const auto running = led(top() + "/" + load("specs").id, {}, "lockstep apply of old");
   const std::string refused = applied_in("specs");
   EXPECT_NE(refused.find("(lockstep apply of old)"), std::string::npos) << refused;
   EXPECT_EQ(uuid_in("specs"), "none");
 }
 
-TEST_F(Clones, ALockThatWasDeletedMakesAnotherClusterWhichTheMachineRefuses) {
+TEST_F(Clones, DeletedLockFileMakesANewClusterThatTheMachineRefuses) {
   ASSERT_EQ(applied_in("specs"), "");
   const std::string uuid = uuid_in("specs");
   fs::rename(at("specs/allocations.lock"), at("lost"));
@@ -217,7 +218,7 @@ TEST_F(Clones, ALockThatWasDeletedMakesAnotherClusterWhichTheMachineRefuses) {
   EXPECT_EQ(changes_seen_in("specs"), 1U);
 }
 
-TEST_F(Clones, RenumberingForgetsNumbersAndNotWhichClusterItIs) {
+TEST_F(Clones, RenumberKeepsTheUuid) {
   ASSERT_EQ(applied_in("specs"), "");
   const std::string uuid = uuid_in("specs");
   AllocationLock lock = **read_allocation_lock(at("specs"));
@@ -231,7 +232,7 @@ TEST_F(Clones, RenumberingForgetsNumbersAndNotWhichClusterItIs) {
   EXPECT_EQ(uuid_in("specs"), uuid);
 }
 
-TEST_F(Clones, ARenamedClusterIsRefusedUntilItAdopts) {
+TEST_F(Clones, RenamedClusterIsRefusedUntilItAdopts) {
   ASSERT_EQ(applied_in("specs"), "");
   std::string renamed = kDevices;
   renamed.replace(renamed.find("name: lab}"), 10, "name: new}");
@@ -250,7 +251,7 @@ TEST_F(Clones, ARenamedClusterIsRefusedUntilItAdopts) {
   EXPECT_EQ(at("gpu1", kProbing), Value::text("1")) << "what was found goes on";
 }
 
-TEST_F(Clones, AUuidOfAnotherClusterIsRefusedByTheMachine) {
+TEST_F(Clones, UuidOfAnotherClusterIsRefused) {
   copy("specs", "other");
   ASSERT_EQ(applied_in("specs"), "");
   machines = "other-";
@@ -261,8 +262,8 @@ TEST_F(Clones, AUuidOfAnotherClusterIsRefusedByTheMachine) {
             std::string::npos);
 }
 
-// The state would be another one.
-TEST_F(Clones, UnderAnotherStateDirectoryTheMachineStillKnowsWhoseItIs) {
+// Otherwise a different state would be used.
+TEST_F(Clones, MachineRefusesAnotherStateDirectory) {
   ASSERT_EQ(applied_in("specs"), "");
   ::setenv("LOCKSTEP_STATE_DIR", at("second-operator").c_str(), 1);
   const std::string refused = applied_in("specs");
@@ -274,7 +275,7 @@ TEST_F(Clones, UnderAnotherStateDirectoryTheMachineStillKnowsWhoseItIs) {
   EXPECT_EQ(applied_in("specs"), "");
 }
 
-TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
+TEST_F(Clones, LockFileReplacedAtThePromptIsNotOverwritten) {
   ASSERT_EQ(applied_in("specs"), "");
   devices.at("gpu1")->set(*Path::parse(kProbing), Value::text("1"));
   const auto here = clone("specs");
@@ -289,7 +290,7 @@ TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
   EXPECT_EQ(at("gpu1", kProbing), Value::text("1")) << "nothing was written to it";
 }
 
-TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
+TEST_F(Clones, NumbersAddedToTheLockFileMeanwhileStay) {
   ASSERT_EQ(applied_in("specs"), "");
   auto here = clone("specs");
   AllocationLock lock = **read_allocation_lock(at("specs"));
@@ -306,7 +307,7 @@ TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
   EXPECT_EQ(**read_allocation_lock(at("specs")), lock);
 }
 
-TEST_F(Clones, AcceptedBaselinesGiveTheClusterItsUuidToo) {
+TEST_F(Clones, AcceptingABaselineAssignsTheUuid) {
   const auto here = clone("specs");
   const BenchRequest reads{.command = "lockstep bench"};
   ASSERT_TRUE(here->bench(reads, {}, Call{}));
@@ -318,7 +319,7 @@ TEST_F(Clones, AcceptedBaselinesGiveTheClusterItsUuidToo) {
   EXPECT_FALSE(fs::exists(top() + "/" + load("specs").id)) << "the measurement's lock moved with it";
 }
 
-TEST_F(Clones, WhatAWatchHealsHasItsNumbersWrittenFirst) {
+TEST_F(Clones, WatchWritesNumbersBeforeHealing) {
   RealExecutor real;
   auto opened =
       ClusterSession::open(load("specs"), {.drivers = drivers, .executor = real, .stop = stop.get_token()});
@@ -343,7 +344,7 @@ TEST_F(Clones, WhatAWatchHealsHasItsNumbersWrittenFirst) {
   EXPECT_EQ(at("gpu2", kProbing), Value::text("0"));
 }
 
-TEST_F(Clones, WithoutAClusterObjectItsNameIsThatOfTheFirstFolder) {
+TEST_F(Clones, WithoutAClusterObjectTheNameIsThatOfTheFirstFolder) {
   std::string nameless = kDevices;
   nameless.erase(0, nameless.find("---"));
   folder.write("specs/devices.yaml", nameless);
@@ -353,7 +354,7 @@ TEST_F(Clones, WithoutAClusterObjectItsNameIsThatOfTheFirstFolder) {
   EXPECT_EQ(changes_seen_in("elsewhere"), 1U);
 }
 
-TEST_F(Clones, ATwinIsItsFolders) {
+TEST_F(Clones, TwinStateBelongsToItsFolder) {
   ASSERT_EQ(applied_in("specs"), "");
   ClusterSource source;
   source.specs = {at("specs")};

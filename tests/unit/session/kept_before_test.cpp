@@ -1,5 +1,4 @@
-// A run that was cut off, and the next one: what was measured before the change stands while it can be
-// compared.
+// A run that was interrupted, and the next one: the baseline is used as long as it is comparable.
 #include "fake_traffic.hpp"
 #include "lab.hpp"
 #include "tests/unit/store/oracle.hpp"
@@ -7,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// gpu2 can't be reached before the change, nor after it: it was not the change's doing.
+// gpu2 is unreachable both before and after the change, so the change did not cause it.
 class KeptBefore : public Lab {
  protected:
   KeptBefore() : KeptBefore({}) {}
@@ -47,12 +46,12 @@ spec:
   }
   std::vector<std::string> only;  // devices; empty: all
   FakeTraffic fake{1};
-  bool cuts = false;  // the run is stopped while it measures what it has written
+  bool cuts = false;  // the run is stopped while it measures its change
   std::stop_source cut;
   SimulatedExecutor on_the_clock{1, {}, std::chrono::steady_clock::now()};
 };
 
-TEST_F(KeptBefore, StandsForTheNextRun) {
+TEST_F(KeptBefore, IsUsedByTheNextRun) {
   const Applied applied = run();
   ASSERT_TRUE(applied.report.gate);
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << applied.report.gate->why;
@@ -65,43 +64,43 @@ class KeptBeforeOfSome : public KeptBefore {
   KeptBeforeOfSome() : KeptBefore({"gpu1"}) {}
 };
 
-// Whether it stands is a matter of all devices that it crossed, also of those that the run leaves alone.
-TEST_F(KeptBeforeOfSome, StandsForTheNextRunOfThoseDevices) {
+// The validity of the baseline depends on all devices that it crossed, including those outside the run.
+TEST_F(KeptBeforeOfSome, IsUsedByTheNextRunOfThoseDevices) {
   const Applied applied = run();
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << applied.report.gate->why;
   EXPECT_EQ(applied.report.exit_code(), 2);
 }
 
-TEST_F(KeptBeforeOfSome, IsNotComparedAcrossABootOfAnother) {
+TEST_F(KeptBeforeOfSome, IsNotUsedAfterARebootOfAnotherDevice) {
   devices.at("gpu2")->reboot();
   EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 
-TEST_F(KeptBefore, IsTooOldAfterHalfAnHour) {
+TEST_F(KeptBefore, ExpiresAfterHalfAnHour) {
   on_the_clock.wall_epoch += kBeforeAge + std::chrono::seconds(1);
   EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 
-TEST_F(KeptBefore, IsNotComparedAcrossABoot) {
+TEST_F(KeptBefore, IsNotUsedAfterAReboot) {
   devices.at("gpu1")->reboot();
   const Applied applied = run();
   ASSERT_TRUE(applied.report.gate);
   EXPECT_FALSE(applied.report.gate->why.starts_with("not caused")) << applied.report.gate->why;
 }
 
-TEST_F(KeptBefore, IsNotComparedUnderAnotherBound) {
+TEST_F(KeptBefore, IsNotUsedWithAnotherBound) {
   std::string suite = kSuite;
   suite.replace(suite.find("85%"), 3, "80%");
   folder.write("specs/slo.yaml", suite);
   EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 
-TEST_F(KeptBefore, IsNotComparedWhereItsRunIsNotRecorded) {
+TEST_F(KeptBefore, IsNotUsedWithoutItsRun) {
   EXPECT_EQ(Oracle(state() + "/journal.sqlite").ask("DELETE FROM runs WHERE purpose = 'before'"), "");
   EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 
-TEST_F(KeptBefore, ThatIsDamagedIsToldAndTheChangeIsJudgedWithoutIt) {
+TEST_F(KeptBefore, DamagedOneIsReportedAndNotUsed) {
   EXPECT_EQ(Oracle(state() + "/journal.sqlite")
                 .ask("UPDATE changes SET measured_before = 'garbage' WHERE measured_before IS NOT NULL"),
             "");

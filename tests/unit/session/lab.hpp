@@ -124,7 +124,7 @@ class Lab : public testing::Test {
   ClusterSession& open() { return open(executor); }
   std::string state() const { return folder.path() + "/state"; }
 
-  // As `lockstep apply` does it.
+  // Like `lockstep apply`.
   Applied apply(ClusterSession& on) {
     const ApplyRequest request{.command = "test", .author = "ann"};
     const auto earlier = on.prepare_apply(request);
@@ -143,7 +143,8 @@ class Lab : public testing::Test {
   std::map<std::string, Error> unattachable;
   DriverTable drivers;
   FakeMeasurer measurer;
-  decltype(MeasureInput::traffic) traffic;  // if set, the suites judge what it measures, and not the measurer
+  // if set, the suites judge its measurements, instead of the measurer
+  decltype(MeasureInput::traffic) traffic;
   std::stop_source stop;
   std::unique_ptr<ClusterSession> session;  // ends after the executor
   SimulatedExecutor executor{1};
@@ -177,7 +178,7 @@ class Lab : public testing::Test {
       device->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
       for (const Entry& entry : target.intent.want.entries())  // ports, for example
         if (schema_row(entry.path.row()).takes == Takes::read_only) device->set(entry.path, entry.value);
-      // Whatever is written has the effects that are wanted: cables are in order, and neighbours are alive.
+      // Every write has the desired effects: cables are in order, and neighbours are up.
       device->effects = [this, name = target.device](Tree& tree) {
         for (const Entry& entry : intents.at(name).want.entries())
           if (schema_row(entry.path.row()).facet == Facet::effect) tree.set(entry.path, entry.value);

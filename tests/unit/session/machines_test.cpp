@@ -1,4 +1,4 @@
-// One writer a machine, and what is remembered of it, whatever specs call the cluster and wherever they are.
+// One writer per machine, and one state for it, whatever the specs call the cluster and wherever they are.
 #include "reconciler/session/machines.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ class MachinesTest : public testing::Test {
   static std::string why(const Result<std::vector<FileLock>>& locks) {
     return locks ? "taken" : locks.error().text();
   }
-  // As a change of an apply leaves a state directory.
+  // The state directory after a change by an apply.
   void remember(const MachineUser& one, const nlohmann::json& devices) const {
     auto store = led(one.directory, {.cluster = one.cluster});
     ASSERT_TRUE(store->blobs().keep("census", {{"devices", devices}, {"objects", nlohmann::json::array()}}));
@@ -55,7 +55,7 @@ class MachinesTest : public testing::Test {
   Machines machine_{{"m1", "m1"}, folders, true};
 };
 
-TEST_F(MachinesTest, HaveOneWriterFromWhicheverClusterItComes) {
+TEST_F(MachinesTest, HaveOneWriterAcrossClusters) {
   auto held = take(machine_, user("pod1"));
   ASSERT_TRUE(held) << why(held);
   const Machines two({"m0", "m1"}, folders, false);
@@ -71,12 +71,12 @@ TEST_F(MachinesTest, HaveOneWriterFromWhicheverClusterItComes) {
   EXPECT_TRUE(take(two, user("pod2")));
 }
 
-TEST_F(MachinesTest, WhatARenamedClusterWouldForgetIsRefusedUntilItIsTakenOver) {
+TEST_F(MachinesTest, RenamedClusterIsRefusedUntilItAdoptsTheState) {
   ASSERT_TRUE(take(machine_, user("pod1")));
   remember(user("pod1"), {"gpu1", "gpu2", "gpu3"});
   EXPECT_EQ(why(take(machine_, user("renamed"))),
             "this machine was changed before by cluster 'pod1' (specs in " + user("pod1").folder +
-                "): what that remembers and owes would be forgotten; `lockstep state adopt " +
+                "): its journal, and what is not validated yet, would be lost; `lockstep state adopt " +
                 user("renamed").folder + "` takes it over");
   EXPECT_EQ(machine_.why_refused(user("renamed")), why(take(machine_, user("renamed"))))
       << "a plan says it too";
@@ -96,7 +96,7 @@ TEST_F(MachinesTest, WhatARenamedClusterWouldForgetIsRefusedUntilItIsTakenOver) 
   EXPECT_FALSE(adopted_by(user("renamed"))) << "a second time there is nothing to take over";
 }
 
-TEST_F(MachinesTest, WhatWasThereBeforeATakeOverIsKept) {
+TEST_F(MachinesTest, AdoptKeepsTheReplacedState) {
   ASSERT_TRUE(take(machine_, user("pod1")));
   remember(user("pod1"), {"gpu1"});
   remember(user("renamed"), {"gpu9"});
@@ -105,12 +105,12 @@ TEST_F(MachinesTest, WhatWasThereBeforeATakeOverIsKept) {
   EXPECT_TRUE(std::filesystem::exists(adopted->restored.kept));
 }
 
-TEST_F(MachinesTest, AClusterThatRemembersNothingHoldsNobodyUp) {
+TEST_F(MachinesTest, ClusterWithoutStateBlocksNoOther) {
   ASSERT_TRUE(take(machine_, user("pod1")));
   EXPECT_TRUE(take(machine_, user("pod2")));
 }
 
-TEST_F(MachinesTest, ARecordThatCannotBeReadRefuses) {
+TEST_F(MachinesTest, UnreadableRecordRefusesTheApply) {
   ASSERT_TRUE(take(machine_, user("pod1")));
   for (const char* const text : {"", "{}", "[]", R"({"cluster": 1, "folder": "", "directory": ""})"}) {
     top.write("state/machines/m1.json", text);
@@ -137,8 +137,8 @@ TEST_F(MachinesTest, NoLockIsWrittenThroughALink) {
     }
 }
 
-// Whatever the umask, and also where a former lockstep left them open.
-TEST_F(MachinesTest, StateIsItsOwnersAlone) {
+// Whatever the umask, and also where an earlier lockstep left the files readable.
+TEST_F(MachinesTest, StateIsPrivateToItsOwner) {
   const std::string directory = top.path() + "/open/state";
   for (const mode_t mask : {mode_t{0}, mode_t{077}}) {
     const mode_t before = ::umask(mask);
@@ -155,7 +155,7 @@ TEST_F(MachinesTest, StateIsItsOwnersAlone) {
   EXPECT_EQ(mode_of(directory + "/journal.sqlite"), 0600U);
 }
 
-TEST_F(MachinesTest, AStateDirectoryOfAnotherUserIsLeftAlone) {
+TEST_F(MachinesTest, StateDirectoryOfAnotherUserIsRefused) {
   LOCKSTEP_NEEDS_ROOT("gives a folder away");
   const std::string directory = top.path() + "/theirs";
   ASSERT_EQ(::mkdir(directory.c_str(), 0777), 0);
@@ -169,8 +169,8 @@ TEST_F(MachinesTest, AStateDirectoryOfAnotherUserIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
-// SQLite's locks of a file go where any other descriptor of it is closed in the same process.
-TEST_F(MachinesTest, ASecondOpeningTakesNoLockOfTheJournalAway) {
+// SQLite's locks on a file are lost when any other descriptor of it is closed in the same process.
+TEST_F(MachinesTest, SecondOpenKeepsTheLocksOfTheJournal) {
   const MachineUser pod = user("pod1");
   remember(pod, {"gpu1"});
   const auto writer = Database::open(store_file(pod.directory), Database::Use::write);
@@ -216,8 +216,8 @@ class OneMachine : public Lab {
   }
 };
 
-// While one waits at its prompt, another checkout applied.
-TEST_F(OneMachine, AnotherCheckoutIsToldWhoChangesIt) {
+// One checkout waits at its prompt while another applies.
+TEST_F(OneMachine, AnotherCheckoutIsRefusedWithTheReason) {
   ClusterSession& first = open();
   const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
   ASSERT_TRUE(first.prepare_apply(request));
@@ -228,7 +228,7 @@ TEST_F(OneMachine, AnotherCheckoutIsToldWhoChangesIt) {
   EXPECT_NE(refused.error().text().find("this machine (m-"), std::string::npos) << refused.error().text();
 }
 
-TEST_F(OneMachine, AnotherCheckoutForgetsNothingOfIt) {
+TEST_F(OneMachine, AnotherCheckoutMustAdoptTheState) {
   EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
   session.reset();
   const auto second = other_checkout();

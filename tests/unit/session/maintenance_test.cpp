@@ -1,4 +1,4 @@
-// Cluster.maintenance, from the specs to drift, plan, watch and gate, by a day that is given.
+// Cluster.maintenance, from the specs to drift, plan, watch and gate, for a given day.
 #include "reconciler/session/maintenance.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr const char* kMtu = "interface[rail0]/mtu";
 
 class MaintenanceLab : public Lab {
  protected:
-  // In place of the lab's own Cluster.
+  // Replaces the lab's own Cluster object.
   void maintain(const std::string& entries) {
     std::string text = kDevices;
     const std::string plain = "spec: {mode: converge}";
@@ -39,7 +39,7 @@ class MaintenanceLab : public Lab {
   }
 };
 
-TEST_F(MaintenanceLab, CountsUpToTheEndOfItsLastDayAndIsThenAWarningAtItsDate) {
+TEST_F(MaintenanceLab, EndsAfterItsLastDayAndThenWarns) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   for (const char* const day : {"2026-11-30", "2026-12-01"}) {
     const OpenedCluster open = load_on(day);
@@ -59,7 +59,7 @@ TEST_F(MaintenanceLab, CountsUpToTheEndOfItsLastDayAndIsThenAWarningAtItsDate) {
   EXPECT_EQ(one.at.column, 28U);
 }
 
-TEST_F(MaintenanceLab, OfSeveralEntriesTheLastToEndIsTold) {
+TEST_F(MaintenanceLab, ReportsTheEntryThatEndsLast) {
   maintain(
       "    - {names: 'gpu[1-2]', until: 2026-12-01, reason: optics}\n"
       "    - {names: gpu2, until: 2026-12-09, reason: a new mainboard}\n"
@@ -71,7 +71,7 @@ TEST_F(MaintenanceLab, OfSeveralEntriesTheLastToEndIsTold) {
   EXPECT_EQ(open.diagnostics.size(), 1U);
 }
 
-TEST_F(MaintenanceLab, DriftOfItIsNoneUntilItEnds) {
+TEST_F(MaintenanceLab, HidesDriftUntilItEnds) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   apply(open_on("2026-11-30"));
   devices.at("gpu2")->set(*Path::parse(kMtu), Value::integer(1500));
@@ -92,7 +92,7 @@ TEST_F(MaintenanceLab, DriftOfItIsNoneUntilItEnds) {
   EXPECT_TRUE(then && after.changes_any_in_service(*then));
 }
 
-TEST_F(MaintenanceLab, AnApplyNeedNotBePartialForIt) {
+TEST_F(MaintenanceLab, DoesNotMakeAnApplyPartial) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   unattachable.emplace("gpu2", Error{ErrorKind::transient, "gpu2: no route to host"});
   ClusterSession& during = open_on("2026-12-01");
@@ -102,7 +102,7 @@ TEST_F(MaintenanceLab, AnApplyNeedNotBePartialForIt) {
   EXPECT_EQ(after.why_partial(after.observe()), "gpu2 could not be observed: gpu2: no route to host");
 }
 
-TEST_F(MaintenanceLab, AStatusHasIt) {
+TEST_F(MaintenanceLab, IsInTheStatus) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   ClusterSession& lab = open_on("2026-12-01");
   const std::unique_ptr<ClusterWatch> watch =
@@ -123,8 +123,8 @@ TEST_F(MaintenanceLab, AStatusHasIt) {
   }
 }
 
-// The pairs as the benchmarks see them: those of gpu2 decide nothing; all others do.
-TEST_F(MaintenanceLab, ItsPairsDecideNoGate) {
+// Gates exclude the pairs of gpu2 and measure all others.
+TEST_F(MaintenanceLab, ExcludesItsPairsFromGates) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   const auto measured = [this](const OpenedCluster& cluster) {
     std::set<std::string> out;

@@ -1,5 +1,5 @@
-// A twin's numbers move as little as the real cluster's do. The oracle is the real cluster: the same specs
-// with the same history, whose numbers are kept by its own applies in allocations.lock.
+// A twin's numbers are as stable as those of the real cluster. The oracle is the real cluster: the same specs
+// with the same history, whose applies keep the numbers in allocations.lock.
 #include "reconciler/session/numbers.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Hosts with a rail to each leaf, and every leaf to two spines.
+// Hosts with a rail to each leaf switch, and every leaf switch connected to two spine switches.
 constexpr const char* kPod = R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
 metadata: {{name: hosts, labels: {{pool: lab}}}}
@@ -55,7 +55,7 @@ class Numbers : public Lab {
   Numbers() { ::setenv("LOCKSTEP_STATE_DIR", (folder.path() + "/states").c_str(), 1); }
   ~Numbers() override { ::unsetenv("LOCKSTEP_STATE_DIR"); }
 
-  // Of both clusters, which have the same specs in folders of their own.
+  // Writes the specs of both clusters, which are equal and in separate folders.
   void ask_for(const std::string& hosts, const std::string& leaves) {
     const auto count = [](const std::string& list) { return expand_hostlist(list)->size(); };
     const std::string rails = fmt::format("rail[0-{}]", count(leaves) - 1);
@@ -70,7 +70,7 @@ class Numbers : public Lab {
     return *std::move(cluster);
   }
   OpenedCluster real() { return *load_cluster({.specs = {folder.path() + "/specs"}}); }
-  // What an apply to a twin stores before its first write.
+  // Stores what an apply to a twin stores before its first write.
   void keep(const OpenedCluster& cluster) {
     const auto store = open_store(state_directory(cluster));
     ASSERT_TRUE((*store)->leadership().take("test"));
@@ -90,7 +90,7 @@ class Numbers : public Lab {
   }
 };
 
-TEST_F(Numbers, OfATwinAreThoseOfTheRealClusterWithTheSameHistory) {
+TEST_F(Numbers, OfATwinEqualTheRealClusterWithTheSameHistory) {
   for (const auto& [hosts, leaves] :
        {std::pair("gpu[1-3]", "leaf[0-2]"), std::pair("gpu[1-3]", "leaf[0,2]"),
         std::pair("gpu[3-5]", "leaf[0,2]"), std::pair("gpu[0-5]", "leaf[0-3]")}) {
@@ -100,11 +100,11 @@ TEST_F(Numbers, OfATwinAreThoseOfTheRealClusterWithTheSameHistory) {
     EXPECT_EQ(numbers_of(twin()), numbers_of(real())) << hosts << " " << leaves;
   }
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/twin/allocations.lock"));
-  // The history matters: the same specs alone give other numbers.
+  // The history matters: the same specs without it give other numbers.
   EXPECT_NE(numbers_of(twin(true)), numbers_of(twin()));
 }
 
-TEST_F(Numbers, OfATwinBeginWithTheRealClustersAndGoTheirOwnWay) {
+TEST_F(Numbers, OfATwinStartFromTheRealClusterAndThenDiverge) {
   ask_for("gpu[1-3]", "leaf[0-2]");
   apply(open());
   ask_for("gpu[1-3]", "leaf[0,2]");
@@ -116,7 +116,7 @@ TEST_F(Numbers, OfATwinBeginWithTheRealClustersAndGoTheirOwnWay) {
   EXPECT_EQ(numbers_of(twin()), numbers_of(real()));
 }
 
-TEST_F(Numbers, OfATwinAreForgottenByRenumberAndWithTheTwin) {
+TEST_F(Numbers, OfATwinAreResetByRenumberAndWithTheTwin) {
   ask_for("gpu[1-3]", "leaf[0-2]");
   keep(twin());
   ask_for("gpu[1-3]", "leaf[0,2]");
@@ -131,7 +131,7 @@ TEST_F(Numbers, OfATwinAreForgottenByRenumberAndWithTheTwin) {
   EXPECT_EQ(numbers_of(twin()), anew);
 }
 
-TEST_F(Numbers, ThatAreNoneAreAnErrorWithTheirPlace) {
+TEST_F(Numbers, ThatAreInvalidAreAnErrorWithTheirLocation) {
   ask_for("gpu[1-3]", "leaf[0-2]");
   const OpenedCluster cluster = twin();
   keep(cluster);
@@ -143,7 +143,7 @@ TEST_F(Numbers, ThatAreNoneAreAnErrorWithTheirPlace) {
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().text().find("the twin's numbers in " + state_directory(cluster)), std::string::npos)
       << read.error().text();
-  // What is not looked up is in nobody's way: as `twin down` loads them.
+  // Numbers that are not read cause no error, as when `twin down` loads the specs.
   EXPECT_TRUE(load_cluster({.specs = {folder.path() + "/twin"}, .twin = true, .renumber = true}));
 }
 

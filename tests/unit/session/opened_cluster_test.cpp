@@ -39,7 +39,7 @@ TEST_F(LoadedSpecs, AreNamedAfterTheirClusterObject) {
   EXPECT_FALSE(has_devices(*cluster));
 }
 
-TEST_F(LoadedSpecs, AreInvalidWithAnErrorAndItsPlace) {
+TEST_F(LoadedSpecs, AreInvalidWithALocatedError) {
   const auto cluster = load(lab + "spec: {mode: sometimes}\n");
   ASSERT_TRUE(cluster) << cluster.error().text();
   EXPECT_FALSE(cluster->valid());
@@ -49,7 +49,7 @@ TEST_F(LoadedSpecs, AreInvalidWithAnErrorAndItsPlace) {
       cluster->catalog.sources.files[cluster->diagnostics.front().at.file].name.ends_with("specs.yaml"));
 }
 
-TEST_F(LoadedSpecs, WhatNoDriverSetsIsKeptForValidateAlone) {
+TEST_F(LoadedSpecs, UnsupportedSettingIsReportedByValidateOnly) {
   const auto cluster = load(
       "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {name: hosts}\nspec: {names: gpu1, "
       "role: "

@@ -21,7 +21,7 @@ class Owed : public testing::Test {
   }
   ~Owed() override { std::filesystem::remove_all(directory); }
 
-  // Begun under a gate and written, and not ended: as a process has it that measures.
+  // Started under a gate, written, and not ended: the state during a measurement.
   static std::uint64_t begin(History& history, const std::string& device) {
     const std::uint64_t change = *history.begin(Plan{}, "ann", "mtu");
     const Path mtu = *Path::parse("interface[rail0]/mtu");
@@ -33,7 +33,7 @@ class Owed : public testing::Test {
   std::string directory;
 };
 
-TEST_F(Owed, WhatAnotherProcessIsAboutToMeasureIsItsOwnAndNotLeft) {
+TEST_F(Owed, ChangeOfARunningProcessIsUnderWay) {
   const auto writer = led(directory);
   ASSERT_TRUE(writer->history().end(begin(writer->history(), "gpu1"), "interrupted"));
   begin(writer->history(), "gpu2");
@@ -47,7 +47,7 @@ TEST_F(Owed, WhatAnotherProcessIsAboutToMeasureIsItsOwnAndNotLeft) {
   EXPECT_TRUE(now->writer.ends_with(" (lockstep apply)")) << now->writer;
 }
 
-TEST_F(Owed, WhatAProcessLeftThatIsGoneWasNeverMeasured) {
+TEST_F(Owed, ChangeOfADeadProcessIsLeft) {
   begin(led(directory)->history(), "gpu1");
   const Result<Unjudged> now = unjudged({}, *stored(directory), {});
   ASSERT_TRUE(now) << now.error().text();
@@ -57,7 +57,7 @@ TEST_F(Owed, WhatAProcessLeftThatIsGoneWasNeverMeasured) {
   EXPECT_EQ(now->left[0].owed.change, 1U);
 }
 
-TEST_F(Owed, AnInterruptedChangeIsEndedAndItsOpenTicketsReturned) {
+TEST_F(Owed, InterruptedChangeIsEndedAndItsOpenTicketsReturned) {
   begin(led(directory)->history(), "gpu1");
   const auto store = led(directory);
   History& history = store->history();
@@ -70,7 +70,7 @@ TEST_F(Owed, AnInterruptedChangeIsEndedAndItsOpenTicketsReturned) {
   EXPECT_EQ(history.changes()->front().outcome, "interrupted");
 }
 
-TEST_F(Owed, AChangeThatARunCannotValidateStaysOwedWithTheReason) {
+TEST_F(Owed, ChangeThatCannotBeValidatedStaysPendingWithTheReason) {
   using Fate = OwedDecision::Fate;
   begin(led(directory)->history(), "gpu1");
   const auto store = led(directory);
@@ -95,7 +95,7 @@ TEST_F(Owed, AChangeThatARunCannotValidateStaysOwedWithTheReason) {
   EXPECT_TRUE(take_owed(cluster, *store, {})->front().is_left()) << "and no command ends well with it";
 }
 
-TEST_F(Owed, WhatAGateCouldNotTellOfIsDistinguishedFromWhatNobodyMeasured) {
+TEST_F(Owed, UnknownVerdictIsDistinguishedFromNeverMeasured) {
   const auto store = led(directory);
   const std::uint64_t change = begin(store->history(), "gpu1");
   EXPECT_FALSE(take_owed({}, *store, {})->front().measured);

@@ -42,7 +42,7 @@ class NoLedger final : public Ledger {
   }
 };
 
-// Two hosts that want an MTU, and a plan for them in a file.
+// Two hosts with a desired MTU, and a plan for them in a file.
 class PlanFileOfTwo : public ::testing::Test {
  protected:
   PlanFileOfTwo() {
@@ -98,7 +98,7 @@ class PlanFileOfTwo : public ::testing::Test {
   Sources sources;
 };
 
-TEST_F(PlanFileOfTwo, IsReadAsItWasWritten) {
+TEST_F(PlanFileOfTwo, IsReadBackUnchanged) {
   const Result<PlanFile> read = read_plan_file(file);
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->plan.digest, digest);
@@ -112,13 +112,13 @@ TEST_F(PlanFileOfTwo, IsReadAsItWasWritten) {
   EXPECT_FALSE(is_plan_file({folder}));
 }
 
-TEST_F(PlanFileOfTwo, IsAppliedButForTheDeviceWhoseGroundHasMoved) {
+TEST_F(PlanFileOfTwo, IsAppliedExceptForTheStaleDevice) {
   devices[0]->set(mtu, Value::integer(1234));
   const Result<PlanFile> read = read_plan_file(file);
   ASSERT_TRUE(read);
   const auto moved = moved_ground(read->plan, fleet, observe());
   ASSERT_EQ(moved.size(), 1U);
-  EXPECT_EQ(moved.begin()->second, "the ground of gpu1 has moved since the plan was made");
+  EXPECT_EQ(moved.begin()->second, "gpu1 has changed since the plan was made");
   NoLedger ledger;
   Application application(fleet, executor, ledger, without(read->plan, moved), {});
   const ApplyReport report = pump(executor, application);
@@ -127,8 +127,8 @@ TEST_F(PlanFileOfTwo, IsAppliedButForTheDeviceWhoseGroundHasMoved) {
   EXPECT_EQ(devices[1]->truth().value(mtu), Value::integer(9000));
 }
 
-// Of another's file a digest says nothing: whoever writes the file writes its digest.
-TEST_F(PlanFileOfTwo, ThatCostsMoreThanItsStepsIsRefused) {
+// A digest does not authenticate a file: its author also writes the digest.
+TEST_F(PlanFileOfTwo, OversizedDocumentIsRefused) {
   EXPECT_NE(refused(std::string(8U << 20, '[')).find("nested deeper than 64"), std::string::npos);
   std::string wide = "[";
   for (int i = 0; i < 4'000'000; ++i) wide += "0,";
@@ -141,8 +141,8 @@ TEST_F(PlanFileOfTwo, ThatCostsMoreThanItsStepsIsRefused) {
   EXPECT_NE(counted.error().text().find("a wave has no step"), std::string::npos);
 }
 
-// A device may answer with any bytes, and an undo writes them again.
-TEST_F(PlanFileOfTwo, KeepsAValueThatIsNoText) {
+// A device may return arbitrary bytes, and a rollback writes them again.
+TEST_F(PlanFileOfTwo, KeepsANonUtf8Value) {
   Plan plan = *make_plan(input_of(fleet, observe(), origins, sources, {}));
   const Value odd = Value::text("a\xff\x1b\xc3");
   plan.steps.back().changes.push_back({Path(row("sysctl[*]"), {"net.a.b"}), odd, Value::text("1"), 0});
@@ -153,7 +153,7 @@ TEST_F(PlanFileOfTwo, KeepsAValueThatIsNoText) {
   EXPECT_EQ(read->plan.steps.back().changes.back().was, odd);
 }
 
-TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {
+TEST_F(PlanFileOfTwo, EditedTruncatedOrOtherDocumentIsRefused) {
   std::string edited = text();
   edited.replace(edited.find("9000"), 4, "1280");
   EXPECT_NE(refused(edited).find("was edited or cut"), std::string::npos);
@@ -164,8 +164,8 @@ TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {
   EXPECT_FALSE(read_plan_file(file));
 }
 
-TEST_F(PlanFileOfTwo, ThatIsNoRegularFileIsRefusedAndNotWaitedFor) {
-  alarm(60);  // a read that hangs ends the suite
+TEST_F(PlanFileOfTwo, NonRegularFileIsRefusedWithoutBlocking) {
+  alarm(60);  // a blocked read ends the test program
   const std::string zero = folder + "/zero.json";
   std::filesystem::create_symlink("/dev/zero", zero);
   ASSERT_EQ(mkfifo((folder + "/fifo.json").c_str(), 0600), 0);
@@ -179,8 +179,8 @@ TEST_F(PlanFileOfTwo, ThatIsNoRegularFileIsRefusedAndNotWaitedFor) {
   alarm(0);
 }
 
-// A limit on the size of files stands for a full disk.
-TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
+// A file size limit simulates a full disk.
+TEST_F(PlanFileOfTwo, FailedWriteReportsTheReasonAndLeavesNothing) {
   const std::string before = text();
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -197,7 +197,7 @@ TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
   EXPECT_EQ(text(), before);
 }
 
-TEST_F(PlanFileOfTwo, IsNotWrittenThroughALink) {
+TEST_F(PlanFileOfTwo, IsNotWrittenThroughASymbolicLink) {
   const std::string link = folder + "/link.json";
   std::filesystem::create_symlink("plan.json", link);
   const std::string before = text();
@@ -207,7 +207,7 @@ TEST_F(PlanFileOfTwo, IsNotWrittenThroughALink) {
   EXPECT_EQ(text(), before);
 }
 
-TEST_F(PlanFileOfTwo, GoesToADeviceThatStaysWhatItIs) {
+TEST_F(PlanFileOfTwo, WritingToADeviceKeepsTheDevice) {
   const std::string full = folder + "/full";
   LOCKSTEP_NEEDS_ROOT("makes a device");
   if (::mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0)

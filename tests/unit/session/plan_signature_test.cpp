@@ -1,4 +1,4 @@
-// Signatures of plan files, against ssh-keygen called by itself.
+// Signatures of plan files, checked against ssh-keygen run directly.
 #include "reconciler/session/plan_signature.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class PlanSignature : public testing::Test {
   void make_key(const std::string& name) { run("ssh-keygen -q -t ed25519 -N '' -C '' -f " + at(name)); }
   std::string public_key(const std::string& name) { return content(name + ".pub"); }
   void allow(const std::string& lines) { folder.write("signers", lines); }
-  // By ssh-keygen alone.
+  // Signs with ssh-keygen directly.
   void sign(const std::string& name, const std::string& space = "lockstep-plan") {
     folder.write("plan.json", bytes);
     std::filesystem::remove(at("plan.json.sig"));
@@ -52,18 +52,18 @@ class PlanSignature : public testing::Test {
   const std::string path = std::getenv("PATH");
 };
 
-TEST_F(PlanSignature, NamesWhoSigned) {
+TEST_F(PlanSignature, IdentifiesTheSigner) {
   sign("alice");
   EXPECT_EQ(refused(), "signed by alice@example.com");
 }
 
-TEST_F(PlanSignature, OfALargeFileIsVerifiedWithoutAWait) {
+TEST_F(PlanSignature, OfALargeFileIsVerifiedWithoutBlocking) {
   bytes.assign(std::size_t{8} << 20, 'x');  // larger than any pipe
   sign("alice");
   EXPECT_EQ(refused(), "signed by alice@example.com");
 }
 
-TEST_F(PlanSignature, ByLockstepIsOneForSshKeygen) {
+TEST_F(PlanSignature, ByLockstepIsAcceptedBySshKeygen) {
   folder.write("plan.json", bytes);
   const Result<std::string> signature = sign_plan(bytes, at("alice"));
   ASSERT_TRUE(signature) << signature.error().text();
@@ -72,7 +72,7 @@ TEST_F(PlanSignature, ByLockstepIsOneForSshKeygen) {
       at("own.sig") + " < " + at("plan.json") + " >/dev/null");
 }
 
-TEST_F(PlanSignature, ByAKeyOfSeveralNamesIsByTheFirst) {
+TEST_F(PlanSignature, ByAKeyWithSeveralPrincipalsShowsTheFirst) {
   sign("alice");
   allow("release,alice@example.com " + public_key("alice"));
   EXPECT_EQ(refused(), "signed by release");
@@ -85,7 +85,7 @@ TEST_F(PlanSignature, OfAnAlteredFileIsRefused) {
       << refused();
 }
 
-TEST_F(PlanSignature, ThatIsMissingIsRefused) {
+TEST_F(PlanSignature, MissingFileIsRefused) {
   EXPECT_EQ(refused(), "the plan's signature, " + at("plan.json.sig") + ": No such file or directory");
   sign("alice");
   std::filesystem::remove(at("signers"));
@@ -112,7 +112,7 @@ TEST_F(PlanSignature, ByAnExpiredKeyIsRefused) {
   EXPECT_NE(refused().find("expired"), std::string::npos) << refused();
 }
 
-TEST_F(PlanSignature, ThatIsNoneIsRefused) {
+TEST_F(PlanSignature, InvalidSignatureIsRefused) {
   sign("alice");
   for (const std::string& text : {std::string(), std::string("no signature"), content("plan.json")}) {
     folder.write("plan.json.sig", text);
@@ -120,15 +120,15 @@ TEST_F(PlanSignature, ThatIsNoneIsRefused) {
   }
 }
 
-TEST_F(PlanSignature, WithoutSshKeygenNothingIsBelieved) {
+TEST_F(PlanSignature, WithoutSshKeygenNothingIsAccepted) {
   sign("alice");
   ::setenv("PATH", folder.path().c_str(), 1);
   EXPECT_NE(refused().find("there is no ssh-keygen here: install openssh-client"), std::string::npos);
   EXPECT_FALSE(sign_plan(bytes, at("alice")));
 }
 
-// Neither file name nor principal is a command or an option to anybody.
-TEST_F(PlanSignature, OddNamesAreNamesAndNoMore) {
+// No program interprets the file name or the principal as a command or an option.
+TEST_F(PlanSignature, UnusualNamesAreNotInterpreted) {
   sign("alice");
   const std::string odd = at("-s $(touch x); 'x'");
   std::filesystem::copy(at("plan.json.sig"), odd);
@@ -138,7 +138,7 @@ TEST_F(PlanSignature, OddNamesAreNamesAndNoMore) {
   EXPECT_EQ(*who, "-Y");
 }
 
-TEST_F(PlanSignature, IsWrittenBesideThePlanAndReadWithIt) {
+TEST_F(PlanSignature, IsWrittenBesideThePlanAndVerifiedOnReading) {
   const PlanAim aim{.source = {}, .only = "", .cluster = "lab"};
   const Result<Done> written = write_plan_file(at("plan.json"), aim, *make_plan({}), at("alice"));
   ASSERT_TRUE(written) << written.error().text();
@@ -151,7 +151,7 @@ TEST_F(PlanSignature, IsWrittenBesideThePlanAndReadWithIt) {
   EXPECT_FALSE(read_plan_file(at("plan.json"), at("signers"))) << "other bytes than those that were signed";
 }
 
-TEST_F(PlanSignature, AKeyThatCannotSignLeavesNoPlan) {
+TEST_F(PlanSignature, FailedSigningLeavesNoPlan) {
   const PlanAim aim{.source = {}, .only = "", .cluster = "lab"};
   const Result<Done> written = write_plan_file(at("plan.json"), aim, *make_plan({}), at("nobody"));
   ASSERT_FALSE(written);

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Two devices that want an MTU each; nothing here reaches either, as when `connect` names an agent.
+// Two devices with a desired MTU, both unreachable from this machine, as when `connect` names an agent.
 class Reach : public testing::Test {
  protected:
   Reach() {
@@ -41,7 +41,7 @@ class Reach : public testing::Test {
   Sources sources_;
 };
 
-TEST_F(Reach, ADeviceWithoutADriverIsNeverInSync) {
+TEST_F(Reach, DeviceWithoutADriverIsNeverInSync) {
   const DriftReport all = report({});
   EXPECT_EQ(all.in_sync, 0U);
   EXPECT_EQ(all.observed, 0U);
@@ -49,14 +49,14 @@ TEST_F(Reach, ADeviceWithoutADriverIsNeverInSync) {
   EXPECT_EQ(all.exit_code(), 3);
 }
 
-TEST_F(Reach, WhatNothingReachesCannotBeWatchedOrMeasured) {
+TEST_F(Reach, UnreachableDevicesCannotBeWatchedOrMeasured) {
   const Result<Done> reached = reaches_any(attached_.fleet);
   ASSERT_FALSE(reached);
   EXPECT_EQ(reached.error().kind, ErrorKind::refused);
 }
 
-TEST_F(Reach, ANarrowedReportIsAboutTheChosenDevicesAlone) {
-  states_[1] = DeviceState{};  // gpu2 was read whole
+TEST_F(Reach, NarrowedReportCoversOnlyTheChosenDevices) {
+  states_[1] = DeviceState{};  // gpu2 was read completely
   states_[1].device = "gpu2";
   states_[1].reachable = true;
   EXPECT_EQ(report({1}).exit_code(), 0);
@@ -65,7 +65,7 @@ TEST_F(Reach, ANarrowedReportIsAboutTheChosenDevicesAlone) {
   EXPECT_EQ(report({}).exit_code(), 3);
 }
 
-TEST_F(Reach, WhatDiffersOutranksWhatCouldNotBeRead) {
+TEST_F(Reach, DriftOutranksUnreadableDevices) {
   DriftReport one_drifts = report({});
   one_drifts.drifted = 1;
   EXPECT_EQ(one_drifts.exit_code(), 2);

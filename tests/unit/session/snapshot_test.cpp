@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-TEST(SnapshotBoard, WhatOneTurnChangesAppearsTogether) {
+TEST(SnapshotBoard, ChangesOfOneTurnAppearTogether) {
   SimulatedExecutor executor(1);
   SnapshotBoard board(executor, 2);
   const std::shared_ptr<const Snapshot> before = board.read();
@@ -45,7 +45,7 @@ TEST(SnapshotBoard, KeepsTheNewestEvents) {
   EXPECT_EQ(board.read()->events.front()->item.device, "gpu5");
 }
 
-TEST(SnapshotBoard, IsReadByOtherThreadsWhileItIsWritten) {
+TEST(SnapshotBoard, SupportsConcurrentReaders) {
   SimulatedExecutor executor(1);
   SnapshotBoard board(executor, 1);
   std::atomic<bool> over = false;
@@ -75,7 +75,7 @@ TEST(SnapshotBoard, IsReadByOtherThreadsWhileItIsWritten) {
 
 class WatchedLab : public Lab {};
 
-// The watch is driven by one thread, and read and stopped by another.
+// The watch runs on one thread, and another reads and stops it.
 TEST_F(WatchedLab, IsReadAndStoppedByAnotherThread) {
   apply(open());
   devices.at("gpu1")->set(*Path::parse("interface[rail0]/mtu"), Value::integer(1500));
@@ -101,8 +101,8 @@ TEST_F(WatchedLab, IsReadAndStoppedByAnotherThread) {
   EXPECT_EQ(watch->snapshot()->events.front()->item.device, "gpu1");
 }
 
-// Nothing reaches gpu2: nobody may take it for in sync.
-TEST_F(WatchedLab, WhatNothingReachesWasNotObserved) {
+// gpu2 is unreachable and must not appear in sync.
+TEST_F(WatchedLab, UnreachableDeviceIsNotObserved) {
   apply(open());
   unattachable.emplace("gpu2", Error{ErrorKind::denied, "no credentials for gpu2"});
   session.reset();

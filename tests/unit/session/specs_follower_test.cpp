@@ -30,7 +30,7 @@ class FollowedSpecs : public Lab {
   bool takes = true;
 };
 
-TEST_F(FollowedSpecs, AreReadOnceAfterEachKindOfEdit) {
+TEST_F(FollowedSpecs, AreOfferedOnceAfterEachKindOfEdit) {
   const SpecsFollower follower = follow();
   run_for(seconds(5));
   EXPECT_EQ(changed, 0);
@@ -50,7 +50,7 @@ TEST_F(FollowedSpecs, AreReadOnceAfterEachKindOfEdit) {
   }
 }
 
-TEST_F(FollowedSpecs, AreNotReadWhileTheyAreEdited) {
+TEST_F(FollowedSpecs, AreNotOfferedWhileTheyAreEdited) {
   const SpecsFollower follower = follow();
   std::string text = "# ";
   for (int i = 0; i < 20; ++i) {
@@ -62,7 +62,7 @@ TEST_F(FollowedSpecs, AreNotReadWhileTheyAreEdited) {
   EXPECT_EQ(changed, 1);
 }
 
-TEST_F(FollowedSpecs, AreOfferedAgainUntilTheyAreTaken) {
+TEST_F(FollowedSpecs, AreOfferedAgainUntilAccepted) {
   takes = false;
   const SpecsFollower follower = follow();
   folder.write("specs/hosts.yaml", "# shorter\n");
@@ -75,8 +75,8 @@ TEST_F(FollowedSpecs, AreOfferedAgainUntilTheyAreTaken) {
   EXPECT_EQ(changed, before);
 }
 
-// A watch ends for specs that it is given, and goes on where they are refused.
-TEST_F(FollowedSpecs, EndAWatchOnlyWhereTheyAreTaken) {
+// A watch ends when the edited specs are accepted, and continues when they are refused.
+TEST_F(FollowedSpecs, EndAWatchOnlyWhenAccepted) {
   ClusterSession& watching = open();
   executor.at(executor.now() + seconds(3), [this] { folder.write("specs/hosts.yaml", "kind: Nothing\n"); });
   executor.at(executor.now() + seconds(10),
@@ -96,7 +96,7 @@ TEST_F(FollowedSpecs, EndAWatchOnlyWhereTheyAreTaken) {
   EXPECT_LT(executor.now(), Time{} + seconds(14));
 }
 
-TEST_F(FollowedSpecs, AreOfferedAgainWhereTheyCouldNotBeOpened) {
+TEST_F(FollowedSpecs, AreOfferedAgainWhenOpeningFails) {
   ClusterSession& watching = open();
   executor.at(executor.now() + seconds(3), [this] { folder.write("specs/hosts.yaml", "# shorter\n"); });
   executor.at(executor.now() + seconds(30), [this] { stop.request_stop(); });
@@ -114,8 +114,8 @@ TEST_F(FollowedSpecs, AreOfferedAgainWhereTheyCouldNotBeOpened) {
   EXPECT_LT(executor.now(), Time{} + seconds(10));
 }
 
-// A file is followed with what it names, and with the numbers beside it.
-TEST_F(FollowedSpecs, OfAFileAreItsInventoriesAndItsNumbersToo) {
+// A followed file includes the files that it names and the numbers beside it.
+TEST_F(FollowedSpecs, IncludeInventoriesAndNumbersOfAFile) {
   std::string devices = kDevices;
   const std::string names = "names: gpu[1-2]";
   devices.replace(devices.find(names), names.size(), "from: {csv: hosts.csv}");

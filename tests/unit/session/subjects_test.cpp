@@ -1,4 +1,4 @@
-// What gates compare by name: read back as it was written, and where its traffic goes.
+// The names that gates compare: parsing them back, and the path of their traffic.
 #include "reconciler/session/subjects.hpp"
 
 #include "tests/unit/measure/lab.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class Subjects : public testing::Test {
  protected:
-  // Of a change to whole devices.
+  // The blast radius of a change to whole devices.
   BlastRadius changed(const std::set<std::string>& devices) const {
     const TouchedParts parts = pod.whole(devices);
     return {parts.devices, parts.cables};
@@ -22,7 +22,7 @@ class Subjects : public testing::Test {
   SubjectPaths paths{input};
 };
 
-TEST_F(Subjects, AreReadBackAsTheyWereWritten) {
+TEST_F(Subjects, SurviveParsing) {
   SuiteOutcome suite;
   suite.suite = &pod.suite();
   for (const Benchmark& benchmark : pod.suite().benchmarks) {
@@ -47,13 +47,13 @@ TEST_F(Subjects, AreReadBackAsTheyWereWritten) {
   }
 }
 
-TEST_F(Subjects, OfNoMeasurementCrossNothing) {
+TEST_F(Subjects, MalformedOnesCrossNothing) {
   for (const char* const text :
        {"", "/", "a/b", "a/b c", "backend-slo/pairs bandwidth min", ", ->", "a b, c/d"})
     EXPECT_FALSE(crosses(text, {"gpu1"})) << text;
 }
 
-TEST_F(Subjects, CrossWhatTheirTrafficMayPass) {
+TEST_F(Subjects, CrossEveryPossiblePath) {
   const std::string near = "backend-slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0";
   EXPECT_TRUE(crosses(near, {"gpu1"}));
   EXPECT_TRUE(crosses(near, {"gpu2"}));
@@ -67,7 +67,7 @@ TEST_F(Subjects, CrossWhatTheirTrafficMayPass) {
   EXPECT_TRUE(crosses("backend-slo/allreduce busbw median, rail0 (1048576 B)", {"gpu1"}));
 }
 
-TEST_F(Subjects, ThatAreNotMeasuredAnyMoreCrossNothing) {
+TEST_F(Subjects, NoLongerMeasuredOnesCrossNothing) {
   for (const char* const gone : {"other/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0",
                                  "backend-slo/other bandwidth min, gpu1:rail0 -> gpu2:rail0",
                                  "backend-slo/pairs bandwidth median, gpu1:rail0 -> gpu2:rail0",

@@ -41,7 +41,7 @@ class TurnToMeasure : public testing::Test {
   std::vector<Error> waited_for_;
 };
 
-TEST_F(TurnToMeasure, IsNotTakenByACallThatIsOver) {
+TEST_F(TurnToMeasure, IsNotTakenByAFinishedCall) {
   std::stop_source stop;
   stop.request_stop();
   const auto stopped = turn("lockstep bench", {.stop = stop.get_token()});
@@ -53,7 +53,7 @@ TEST_F(TurnToMeasure, IsNotTakenByACallThatIsOver) {
   EXPECT_TRUE(turn("lockstep bench", {}));
 }
 
-TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
+TEST_F(TurnToMeasure, ExpiredWaitReportsWhoMeasures) {
   const auto first = turn("lockstep apply", {});
   ASSERT_TRUE(first) << first.error().text();
   const auto second =
@@ -66,8 +66,8 @@ TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
       << waited_for_.front().text();
 }
 
-// A change that no pair's path crosses, as the first switch of a rollout while all others wait.
-TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
+// A change that no pair crosses, like the first switch of a rollout while all others are pending.
+TEST_F(TurnToMeasure, GateWithNothingToMeasureIsNotRun) {
   const OpenedCluster cluster = pod_in_a_twin();
   const auto store = stored(directory_);
   SuiteGate gate(cluster, measure_input(cluster, store->blobs()), directory_, {});
@@ -78,7 +78,7 @@ TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
   EXPECT_TRUE(told.why.starts_with("nothing to measure")) << told.why;
 }
 
-// A gate that goes on with its work only once it is let, however long ago its deadline passed.
+// A gate that continues only when released, even after its deadline.
 class HeldGate final : public Measurer {
  public:
   explicit HeldGate(SuiteGate& gate) : gate_(gate) {}
@@ -88,7 +88,7 @@ class HeldGate final : public Measurer {
     over.store(true);
     return result;
   }
-  // Relaxed: orders nothing, so that ThreadSanitizer sees what the two threads still share.
+  // Relaxed: imposes no order, so that ThreadSanitizer detects what the two threads still share.
   std::atomic<bool> let_go{false};
   std::atomic<bool> over{false};
 
@@ -96,7 +96,7 @@ class HeldGate final : public Measurer {
   SuiteGate& gate_;
 };
 
-TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoStore) {
+TEST_F(TurnToMeasure, MeasurementBeyondItsDeadlineDoesNotUseTheStore) {
   const OpenedCluster cluster = pod_in_a_twin();
   auto store = led(directory_);
   History& history = store->history();
@@ -126,8 +126,8 @@ TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoStore) {
   EXPECT_EQ(gate.gates().size(), 1U);
 }
 
-// What was measured before is not thrown away: the rest is told as not run.
-TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
+// Results measured before the stop are kept, and the rest is reported as not run.
+TEST_F(TurnToMeasure, StoppedMeasurementReportsPartialResults) {
   const OpenedCluster cluster = pod_in_a_twin();
   const auto store = stored(directory_);
   std::stop_source stop;
@@ -147,7 +147,7 @@ TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
   }
 }
 
-// Which pairs there would be: none runs where it is stopped before the first.
+// The pairs that would be measured. None runs, as the call is stopped before the first.
 std::set<std::string> pairs_to_measure(const MeasureInput& input, const MeasureChoice& choice) {
   std::stop_source stop;
   stop.request_stop();
@@ -160,7 +160,7 @@ std::set<std::string> pairs_to_measure(const MeasureInput& input, const MeasureC
   return out;
 }
 
-TEST_F(TurnToMeasure, AGateMeasuresNothingWhereJobsRun) {
+TEST_F(TurnToMeasure, GateSkipsHostsThatRunJobs) {
   const OpenedCluster cluster = pod_in_a_twin();
   const auto store = stored(directory_);
   MeasureInput input = measure_input(cluster, store->blobs());
@@ -182,7 +182,7 @@ TEST_F(TurnToMeasure, AGateMeasuresNothingWhereJobsRun) {
     EXPECT_EQ(pair.find("gpu2:") + pair.find("gpu1:"), 2 * std::string::npos) << pair;
 }
 
-TEST_F(TurnToMeasure, AGateMayTakeTwiceItsBudget) {
+TEST_F(TurnToMeasure, GateMayTakeTwiceItsBudget) {
   Catalog catalog;
   catalog.validation_suites.resize(2);
   catalog.validation_suites[1].on_change.value.budget = {std::chrono::minutes(10), {}, true};

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone with it.
+// A temporary folder, removed with its object.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A watch that heals beside the applies of other runs, each a session of its own over the same devices.
+// A watch that heals while other runs apply, each in its own session over the same devices.
 #include <set>
 
 #include "lab.hpp"
@@ -18,7 +18,7 @@ class WatchStandsBack : public Lab {
     text.replace(text.find(before), before.size(), "tcp_mtu_probing: " + std::to_string(value));
     folder.write("specs/hosts.yaml", text);
   }
-  // Begins a watch over the specs as they are now; the session is its own.
+  // Starts a watch over the current specs, in its own session.
   void begin_watch() {
     open();
     watching = std::move(session);
@@ -45,7 +45,7 @@ class WatchStandsBack : public Lab {
     watch.reset();
     watching.reset();
   }
-  // Somebody changes it at the device.
+  // A manual change on the device.
   void change(const std::string& device, const char* path, Value value) {
     devices.at(device)->set(*Path::parse(path), value);
   }
@@ -57,12 +57,12 @@ class WatchStandsBack : public Lab {
   bool ended = false;
 };
 
-TEST_F(WatchStandsBack, FromDevicesThatAnotherRunHasBroughtToOtherSpecs) {
+TEST_F(WatchStandsBack, FromDevicesThatAnotherRunChangedToOtherSpecs) {
   apply(open());
   begin_watch();
   probing(2);
   EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
-  session.reset();  // with its lock
+  session.reset();  // releases its lock
   run_for(std::chrono::minutes(20));
   EXPECT_EQ(at("gpu1", kWatched), Value::text("2")) << "the watch has put it back";
   std::multiset<std::string> reported;
@@ -72,7 +72,7 @@ TEST_F(WatchStandsBack, FromDevicesThatAnotherRunHasBroughtToOtherSpecs) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, AndHealsTheOthersMeanwhile) {
+TEST_F(WatchStandsBack, ButHealsOtherDevices) {
   apply(open());
   begin_watch();
   probing(2);
@@ -87,7 +87,7 @@ TEST_F(WatchStandsBack, AndHealsTheOthersMeanwhile) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, UntilAnApplyBringsThemToItsSpecs) {
+TEST_F(WatchStandsBack, UntilAnApplyOfItsSpecs) {
   apply(open());
   probing(2);
   apply(open());
@@ -105,7 +105,7 @@ TEST_F(WatchStandsBack, UntilAnApplyBringsThemToItsSpecs) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, FromWhatAGateHasUndone) {
+TEST_F(WatchStandsBack, FromAChangeThatAGateRolledBack) {
   apply(open());
   probing(2);
   begin_watch();
@@ -117,8 +117,8 @@ TEST_F(WatchStandsBack, FromWhatAGateHasUndone) {
   end_watch();
 }
 
-// The old specs are the accepted ones again, and their watch goes on.
-TEST_F(WatchStandsBack, NotWhereTheGateHasUndoneTheOtherSpecs) {
+// The old specs are the accepted ones again, and their watch continues.
+TEST_F(WatchStandsBack, NotWhenTheGateRolledBackTheOtherSpecs) {
   apply(open());
   begin_watch();
   probing(2);
@@ -131,7 +131,7 @@ TEST_F(WatchStandsBack, NotWhereTheGateHasUndoneTheOtherSpecs) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, FromWhatAnApplyLeftInPart) {
+TEST_F(WatchStandsBack, FromAPartialApply) {
   apply(open());
   begin_watch();
   probing(2);
@@ -145,7 +145,7 @@ TEST_F(WatchStandsBack, FromWhatAnApplyLeftInPart) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, OfADeviceThatIsGoneFromTheSpecsThatWereApplied) {
+TEST_F(WatchStandsBack, FromADeviceRemovedByTheAppliedSpecs) {
   apply(open());
   begin_watch();
   std::string one_host = kDevices;
@@ -162,14 +162,14 @@ TEST_F(WatchStandsBack, OfADeviceThatIsGoneFromTheSpecsThatWereApplied) {
   end_watch();
 }
 
-// It was not tried meanwhile, and waits for nothing once it is back.
-TEST_F(WatchStandsBack, NotFromADeviceThatDidNotAnswerForLong) {
+// It was not tried while unreachable, and is healed as soon as it is back.
+TEST_F(WatchStandsBack, NotFromADeviceThatWasUnreachable) {
   apply(open());
   session.reset();
   begin_watch();
   SimulatedDevice& gpu1 = *devices.at("gpu1");
   bool goes = true;
-  gpu1.seen = [&](const SimulatedCall& call) {  // once its drift was seen
+  gpu1.seen = [&](const SimulatedCall& call) {  // once its drift was observed
     if (goes && call.observed != nullptr && at("gpu1", kWatched) == Value::text("1")) gpu1.unreachable = true;
   };
   change("gpu1", kWatched, Value::text("1"));
@@ -183,7 +183,7 @@ TEST_F(WatchStandsBack, NotFromADeviceThatDidNotAnswerForLong) {
   end_watch();
 }
 
-TEST_F(WatchStandsBack, NotWhereNothingWasEverApplied) {
+TEST_F(WatchStandsBack, NotBeforeTheFirstApply) {
   begin_watch();
   run_for(std::chrono::minutes(2));
   EXPECT_EQ(at("gpu1", kWatched), Value::text("0"));

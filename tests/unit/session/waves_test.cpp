@@ -1,4 +1,5 @@
-// Waves over changes of a whole pod's specs: what is there is what one spec wants, what is wanted another's.
+// Waves for changes of a whole pod's specs: the actual state comes from one spec, the desired state from
+// another.
 #include "reconciler/engine/waves.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// 16 hosts of two rails, two leaves, two spines.
+// 16 hosts with two rails, two leaf switches, two spine switches.
 constexpr const char* kPod = R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
 metadata: {name: hosts}
@@ -72,7 +73,7 @@ std::string with(std::string text, const std::string& what, const std::string& b
   return text.replace(at, what.size(), by);
 }
 
-// The plan from what `before` wants to what `after` wants.
+// The plan from the state of `before` to that of `after`.
 class Respecified {
  public:
   Respecified(const std::string& before, const std::string& after)
@@ -152,7 +153,7 @@ std::vector<std::string> notes(const Plan& plan, const std::string& with) {
 }
 
 // All ports of a leaf switch are in the one block that it announces.
-TEST(Waves, APoolTiesAllHostsUnderOneAggregateAndThePlanNamesIt) {
+TEST(Waves, PoolChangeTiesAllHostsUnderOneAggregate) {
   Respecified pod(kPod, with(kPod, "hosts: 10.64.0.0/16", "hosts: 10.80.0.0/16"));
   const Plan plan = pod.plan();
   EXPECT_EQ(told(pod.waves(plan)), "1: 16 host 2 leaf\n");
@@ -170,7 +171,7 @@ TEST(Waves, AreSharesOfEachRole) {
   EXPECT_EQ(told(pod.waves(pod.plan())), "1: 1 leaf 1 spine\n2: 1 leaf 1 spine\n");
 }
 
-TEST(Waves, ALosslessClassMovesOnSwitchesNoLaterThanOnHosts) {
+TEST(Waves, LosslessClassMovesOnSwitchesNoLaterThanOnHosts) {
   for (const auto& [what, by] : {std::pair{"priority: 3, tc: 3", "priority: 4, tc: 4"},
                                  {"dscp: [26]", "dscp: [27]"},
                                  {"dscp: [26], priority: 3, tc: 3", "dscp: [27], priority: 4, tc: 4"}}) {
@@ -178,8 +179,8 @@ TEST(Waves, ALosslessClassMovesOnSwitchesNoLaterThanOnHosts) {
     const Plan plan = pod.plan();
     std::uint32_t last_switch = 0;
     std::uint32_t first_host = plan.waves() + 1;
-    std::set<std::uint32_t> of_hosts;                                    // that add to their PFC
-    std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);  // by step, all of them
+    std::set<std::uint32_t> of_hosts;                                    // steps that add to the PFC of hosts
+    std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);  // by step: all predecessors
     for (const Step& step : plan.steps) {
       for (const std::uint32_t one : steps_before(plan, step)) {
         before[step.id].insert(one);

@@ -1,4 +1,4 @@
-// The whole workflow over simulated devices, with no console in the program.
+// The whole workflow over simulated devices, without a console.
 #include <stdexcept>
 
 #include "drivers/runtime/real_executor.hpp"
@@ -52,7 +52,7 @@ TEST_F(Workflow, ConvergesDevicesAndThenReportsNoDrift) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/specs/allocations.lock"));
 }
 
-TEST_F(Workflow, KeepsWhoApprovedAPlanFileInTheJournal) {
+TEST_F(Workflow, RecordsTheApproverOfAPlanFile) {
   ClusterSession& lab = open();
   const ApplyRequest request{.command = "test", .author = "ann", .approved_by = "bob@example.com"};
   ASSERT_TRUE(lab.prepare_apply(request));
@@ -71,8 +71,9 @@ TEST_F(Workflow, RollsBackAChangeThatFailsItsGate) {
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
 }
 
-// An apply that ended with open effects wrote none, and the next new device moved gpu1's address.
-TEST_F(Workflow, HasItsNumbersWrittenBeforeADeviceIs) {
+// An apply that ends with open effects must also write the numbers, or the next new device moves gpu1's
+// address.
+TEST_F(Workflow, WritesNumbersBeforeAnyDevice) {
   const std::string lock = folder.path() + "/specs/allocations.lock";
   ClusterSession& lab = open();
   devices.at("gpu2")->seen = [&lock](const SimulatedCall& call) {
@@ -83,7 +84,7 @@ TEST_F(Workflow, HasItsNumbersWrittenBeforeADeviceIs) {
   EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
-TEST_F(Workflow, WritesToNoDeviceWhereItsNumbersCannotBeWritten) {
+TEST_F(Workflow, WritesNoDeviceWhenNumbersCannotBeWritten) {
   const std::string lock = folder.path() + "/specs/allocations.lock";
   ClusterSession& lab = open();
   const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
@@ -135,8 +136,8 @@ TEST_F(Workflow, PlansForTheOtherDevicesWhenOneCannotBeAttached) {
   EXPECT_FALSE(plan->empty());
 }
 
-// What the killed run wrote is what the specs want, and will not stay.
-TEST_F(Workflow, WhatAKilledRunLeftArmedIsNotInSyncAndIsUndoneFirst) {
+// The write of the killed run matches the specs, but will be rolled back.
+TEST_F(Workflow, ArmedChangeOfAKilledRunIsNotInSyncAndIsRolledBackFirst) {
   apply(open());
   const Path mtu = *Path::parse(kMtu);
   SimulatedDevice& gpu1 = *devices.at("gpu1");
@@ -168,8 +169,8 @@ TEST_F(Workflow, WhatAKilledRunLeftArmedIsNotInSyncAndIsUndoneFirst) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000)) << "it was applied anew, and stays";
 }
 
-// By the field's two words, and where nobody says any. The hosts are in service by then: one goes first.
-TEST_F(Workflow, MeasuresAfterEachWaveOrAtTheEndAsThePolicySays) {
+// With each value of the field and without it. The hosts are in service by then, so one goes first.
+TEST_F(Workflow, MeasuresPerWaveOrAtTheEndByPolicy) {
   for (const auto& [gate, gates] : {std::pair{"end", 1U}, {"eachWave", 2U}, {"", 2U}}) {
     std::filesystem::remove(folder.path() + "/specs/policy.yaml");
     apply(open());
@@ -197,8 +198,8 @@ TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
 }
 
-// Killed between the write to a device and all that would be stored of it; then the object goes.
-TEST_F(Workflow, RestoresWhatAKilledRunFound) {
+// Killed between the write to a device and the storing of its result. Then the object is removed.
+TEST_F(Workflow, RestoresFoundValuesAfterAKilledRun) {
   struct Killed {};
   {
     auto process = std::make_unique<SimulatedExecutor>(2);
@@ -222,8 +223,8 @@ TEST_F(Workflow, RestoresWhatAKilledRunFound) {
   EXPECT_EQ(at("gpu1", kProbing), Value::text("1"));
 }
 
-// Only the chosen device's is restored, and the other's was forgotten.
-TEST_F(Workflow, RestoresLaterWhereAnApplyDidNotComeToIt) {
+// Only the chosen device is restored. The value of the other must not be forgotten.
+TEST_F(Workflow, RestoresSkippedDevicesInALaterApply) {
   apply(open());
   std::filesystem::remove(folder.path() + "/specs/hosts.yaml");
   ClusterSession& lab = open();
@@ -235,7 +236,7 @@ TEST_F(Workflow, RestoresLaterWhereAnApplyDidNotComeToIt) {
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
 }
 
-TEST_F(Workflow, SaysWhyALargeDeletionNeedsConfirmation) {
+TEST_F(Workflow, ReportsWhyALargeDeletionNeedsConfirmation) {
   apply(open());
   for (const char* const gone : {"hosts.yaml", "slo.yaml"})
     std::filesystem::remove(folder.path() + "/specs/" + gone);

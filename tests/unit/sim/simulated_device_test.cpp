@@ -41,7 +41,7 @@ TEST(SimulatedDevice, KeepsRoutesOverOtherPorts) {
   EXPECT_TRUE(device.truth().value(kRoute));
 }
 
-TEST(SimulatedDevice, ForgetsAtBootWhatIsLostAtBoot) {
+TEST(SimulatedDevice, RebootDropsVolatileEntries) {
   SimulatedDevice device("gpu1", 1);
   device.set(kMtu, Value::integer(9000));
   device.set(kGovernor, Value::text("performance"));
@@ -72,7 +72,7 @@ TEST(SimulatedDevice, RefusesAnOlderLeader) {
   EXPECT_EQ(late.error().kind, ErrorKind::denied);
 }
 
-TEST(SimulatedDevice, UndoesWhatNobodySettledInTime) {
+TEST(SimulatedDevice, RollsBackUnsettledChangesAfterTheTimeout) {
   Time now{};
   SimulatedDevice device("gpu1", 1);
   device.undoes_itself = true;
@@ -91,7 +91,7 @@ TEST(SimulatedDevice, UndoesWhatNobodySettledInTime) {
   EXPECT_EQ(device.truth().value(kMtu), Value::integer(1500));
 }
 
-TEST(SimulatedDevice, KeepsWhatWasSettled) {
+TEST(SimulatedDevice, KeepsSettledChanges) {
   Time now{};
   SimulatedDevice device("gpu1", 1);
   device.clock = [&now] { return now; };
@@ -105,7 +105,7 @@ TEST(SimulatedDevice, KeepsWhatWasSettled) {
   EXPECT_EQ(device.truth().value(kMtu), Value::integer(9000));
 }
 
-TEST(SimulatedDevice, SaysWhatItCouldNotRead) {
+TEST(SimulatedDevice, ReportsUnreadEntries) {
   SimulatedDevice device("gpu1", 7);
   device.rows = {row("interface[*]/mtu")};
   device.set(kMtu, Value::integer(9000));

@@ -66,7 +66,7 @@ TEST(SimulatedExecutor, LostReplyIsAbandonedAfterTheBodyRan) {
   EXPECT_EQ(executor.now(), deadline);
 }
 
-TEST(SimulatedExecutor, CancelledTimerDoesNotDragTheClockOn) {
+TEST(SimulatedExecutor, CancelledTimerDoesNotAdvanceTheClock) {
   SimulatedExecutor executor(5);
   const auto late = executor.at(executor.now() + std::chrono::hours(1), [] {});
   executor.at(executor.now() + milliseconds(1), [&] { executor.cancel(late); });
@@ -75,7 +75,7 @@ TEST(SimulatedExecutor, CancelledTimerDoesNotDragTheClockOn) {
   EXPECT_EQ(executor.now(), Time{} + milliseconds(1));
 }
 
-TEST(SimulatedExecutor, EqualTimesFireInTheOrderAskedFor) {
+TEST(SimulatedExecutor, EqualTimesFireInScheduledOrder) {
   SimulatedExecutor executor(5);
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) executor.at(Time{} + milliseconds(7), [&order, i] { order.push_back(i); });
@@ -84,7 +84,7 @@ TEST(SimulatedExecutor, EqualTimesFireInTheOrderAskedFor) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
-TEST(SimulatedExecutor, DoneNeverComesInsideStart) {
+TEST(SimulatedExecutor, DoneIsNeverCalledInsideStart) {
   SimulatedExecutor executor(5);
   bool done = false;
   executor.start(Job{.key = "one",

@@ -30,7 +30,7 @@ class Backups : public StateDirectory {
   static StoreOptions of(const std::string& cluster) {
     return {.cluster = cluster, .now = [] { return kNow; }};
   }
-  // Ends as many changes as that, each under an epoch of its own.
+  // Makes `count` complete changes, each under its own epoch.
   void change(int count, const std::string& cluster = "pod") const {
     for (int i = 0; i < count; ++i) {
       const auto store = led(state, of(cluster));
@@ -65,7 +65,7 @@ class Backups : public StateDirectory {
   std::string backup;
 };
 
-TEST_F(Backups, AreOneWholeFileForTheirOwnerAlone) {
+TEST_F(Backups, AreOneFilePrivateToTheirOwner) {
   change(3);
   const Backup done = made();
   EXPECT_EQ(done.file, backup);
@@ -92,7 +92,7 @@ TEST_F(Backups, AreOneWholeFileForTheirOwnerAlone) {
   EXPECT_EQ(described->epoch, 3U);
 }
 
-TEST_F(Backups, OfNothingAreRefusedAndMakeNothing) {
+TEST_F(Backups, OfAnEmptyStateAreRefusedAndCreateNothing) {
   const auto none = back_up(state, backup, of("pod"));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().text(), live() + ": nothing was ever written here: there is nothing to back up");
@@ -110,7 +110,7 @@ TEST_F(Backups, AreRefusedInTheStateDirectory) {
   EXPECT_EQ(Oracle(live()).count("changes"), "1");
 }
 
-TEST_F(Backups, GoOnWhileTheLeaderWritesAndAReaderReads) {
+TEST_F(Backups, RunBesideAWriterAndAReader) {
   change(1);
   const auto reader = stored(state);
   const pid_t writer = fork();
@@ -126,7 +126,7 @@ TEST_F(Backups, GoOnWhileTheLeaderWritesAndAReaderReads) {
     const Backup done = made();
     const Oracle oracle(backup, SQLITE_OPEN_READONLY);
     EXPECT_TRUE(oracle.sound());
-    // A moment between two writes: at most the last change has no ticket yet.
+    // A state between two writes: at most the last change has no ticket yet.
     const std::string lacking =
         oracle.ask("SELECT COUNT(*) FROM changes WHERE id NOT IN (SELECT change FROM tickets)");
     EXPECT_TRUE(lacking == "0" || lacking == "1") << lacking;
@@ -140,7 +140,7 @@ TEST_F(Backups, GoOnWhileTheLeaderWritesAndAReaderReads) {
   EXPECT_TRUE(Oracle(live()).sound());
 }
 
-TEST_F(Backups, OntoAFullDiskLeaveTheLastOneThere) {
+TEST_F(Backups, OntoAFullDiskKeepTheLastOne) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 512 KiB");
   change(1);
   const std::string wrong = on_small_disk(elsewhere, 512, [this]() -> std::string {
@@ -160,7 +160,7 @@ TEST_F(Backups, OntoAFullDiskLeaveTheLastOneThere) {
   EXPECT_EQ(Oracle(live()).count("changes"), "21");
 }
 
-TEST_F(Backups, BringBackWhatWasThereAndKeepWhatIs) {
+TEST_F(Backups, RestoreTheSavedStateAndKeepTheReplacedOne) {
   change(2);
   made();
   change(3);
@@ -174,7 +174,7 @@ TEST_F(Backups, BringBackWhatWasThereAndKeepWhatIs) {
   EXPECT_EQ(Oracle(done->kept).count("changes"), "5");
   EXPECT_TRUE(Oracle(done->kept).sound());
   EXPECT_TRUE(Oracle(live()).sound());
-  // Five epochs were given out here.
+  // Five epochs were used here.
   EXPECT_EQ(led(state)->leadership().epoch(), 5 + kEpochGap + 1);
   const auto again = restored();
   ASSERT_TRUE(again) << again.error().text();
@@ -182,7 +182,7 @@ TEST_F(Backups, BringBackWhatWasThereAndKeepWhatIs) {
   EXPECT_GT(led(state)->leadership().epoch(), 5 + 2 * kEpochGap);
 }
 
-TEST_F(Backups, AreRestoredWhereNothingIs) {
+TEST_F(Backups, AreRestoredIntoAnEmptyDirectory) {
   change(2);
   made();
   std::filesystem::remove_all(state);
@@ -194,7 +194,7 @@ TEST_F(Backups, AreRestoredWhereNothingIs) {
   EXPECT_EQ(led(state)->leadership().epoch(), 2 + kEpochGap + 1);
 }
 
-TEST_F(Backups, AreRestoredInPlaceOfADamagedOne) {
+TEST_F(Backups, AreRestoredOverADamagedStore) {
   change(2);
   made();
   change(40);
@@ -209,7 +209,7 @@ TEST_F(Backups, AreRestoredInPlaceOfADamagedOne) {
   EXPECT_TRUE(Oracle(live()).sound());
 }
 
-TEST_F(Backups, OfAnOlderLayoutAreBroughtUpToDate) {
+TEST_F(Backups, OfAnOlderLayoutAreMigrated) {
   change(2);
   made();
   EXPECT_EQ(Oracle(backup).ask(
@@ -227,7 +227,7 @@ TEST_F(Backups, OfAnOlderLayoutAreBroughtUpToDate) {
   EXPECT_TRUE(stored(state)->history().written()->empty());
 }
 
-TEST_F(Backups, ThatAreNoneOrNotOfThisAreRefusedAndNothingIsTouched) {
+TEST_F(Backups, InvalidOrForeignOnesAreRefusedWithoutChanges) {
   change(2);
   made();
   change(1);
@@ -260,7 +260,7 @@ TEST_F(Backups, ThatAreNoneOrNotOfThisAreRefusedAndNothingIsTouched) {
   EXPECT_EQ(untouched(), "");
 }
 
-TEST_F(Backups, ThatAreTruncatedAnywhereAreRefusedAndNothingIsTouched) {
+TEST_F(Backups, TruncatedOnesAreRefusedWithoutChanges) {
   change(30);
   made();
   const std::string whole = backup;
@@ -287,7 +287,7 @@ TEST_F(Backups, AreNotRestoredUnderALeader) {
   EXPECT_TRUE(leader->history().begin(Plan{}, "ann", "why"));
 }
 
-TEST_F(Backups, OntoAFullDiskAreNotRestoredInPart) {
+TEST_F(Backups, AreNotRestoredInPartOntoAFullDisk) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 1 MiB");
   std::filesystem::create_directory(state);
   const std::string wrong = on_small_disk(state, 1024, [this]() -> std::string {

@@ -17,11 +17,11 @@
 #include <utility>
 
 namespace {
-// What comes between a lock's open(2) and its flock(2), once: an errno, or 0 to go on to the kernel.
+// Runs once between the open(2) and the flock(2) of a lock. Returns an errno, or 0 to call the kernel.
 std::function<int()> before_flock;
 }  // namespace
 
-// Stands before libc's in this program.
+// Overrides libc's flock(2) in this program.
 extern "C" int flock(int descriptor, int operation) noexcept {
   if (before_flock) {
     errno = std::exchange(before_flock, nullptr)();
@@ -47,7 +47,7 @@ class FileLocks : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(FileLocks, ARefusalNamesTheOwnerAndItsCommand) {
+TEST_F(FileLocks, RefusalReportsTheOwnerAndItsCommand) {
   std::optional<Result<FileLock>> first(lock_for_measuring(directory_, "lockstep bench"));
   ASSERT_TRUE(*first) << first->error().text();
   const auto second = lock_for_measuring(directory_, "lockstep bench");
@@ -62,7 +62,7 @@ TEST_F(FileLocks, ARefusalNamesTheOwnerAndItsCommand) {
   EXPECT_TRUE(lock_for_measuring(directory_, "lockstep bench"));
 }
 
-TEST_F(FileLocks, OneOnAFileThatIsGoneHoldsNobodyUp) {
+TEST_F(FileLocks, LockOnADeletedFileBlocksNobody) {
   const auto old = lock_for_writing(directory_, "lockstep twin down");
   ASSERT_TRUE(old);
   std::filesystem::remove_all(directory_);
@@ -71,7 +71,7 @@ TEST_F(FileLocks, OneOnAFileThatIsGoneHoldsNobodyUp) {
   EXPECT_FALSE(lock_for_writing(directory_, "lockstep apply"));
 }
 
-TEST_F(FileLocks, OneOnAFileThatWasRemovedJustBeforeIsTakenAnew) {
+TEST_F(FileLocks, LockOnAFileRemovedBeforeFlockIsRetaken) {
   std::filesystem::create_directories(directory_);
   before_flock = [this] {
     std::filesystem::remove(directory_ + "/lock");
@@ -82,7 +82,7 @@ TEST_F(FileLocks, OneOnAFileThatWasRemovedJustBeforeIsTakenAnew) {
   EXPECT_FALSE(lock_for_writing(directory_, "lockstep apply")) << "it holds a file that nobody else finds";
 }
 
-TEST_F(FileLocks, WhatTheKernelCannotLockIsToldInItsWords) {
+TEST_F(FileLocks, KernelErrorIsReported) {
   before_flock = [] { return ENOLCK; };
   const auto none = lock_for_writing(directory_, "lockstep apply");
   ASSERT_FALSE(none);
@@ -90,7 +90,7 @@ TEST_F(FileLocks, WhatTheKernelCannotLockIsToldInItsWords) {
   EXPECT_NE(none.error().what.find("No locks available"), std::string::npos) << none.error().what;
 }
 
-TEST_F(FileLocks, TheFileNamesItsHolderAndNobodyAfter) {
+TEST_F(FileLocks, FileContainsItsHolderUntilTheRelease) {
   std::optional<Result<FileLock>> held(lock_for_writing(directory_, "lockstep apply"));
   ASSERT_TRUE(*held);
   const std::filesystem::path file = directory_ + "/lock";
@@ -101,7 +101,7 @@ TEST_F(FileLocks, TheFileNamesItsHolderAndNobodyAfter) {
   EXPECT_EQ(std::filesystem::file_size(file), 0U);
 }
 
-TEST_F(FileLocks, WhoAsksForTheWriterIsToldAndTakesNothing) {
+TEST_F(FileLocks, WriterQueryReturnsTheWriterAndTakesNoLock) {
   EXPECT_FALSE(writer_of(directory_));
   EXPECT_FALSE(std::filesystem::exists(directory_)) << "a question makes nothing";
   {
@@ -117,20 +117,21 @@ TEST_F(FileLocks, WhoAsksForTheWriterIsToldAndTakesNothing) {
   EXPECT_FALSE(writer_of(directory_)) << "it was killed, and its words stayed";
 }
 
-// A killed writer's words are there: who asks takes the lock for a moment to see that nobody has it.
-TEST_F(FileLocks, WhoAsksForTheWriterAtThatMomentHoldsNoWriterUp) {
+// The file still contains a killed writer. The query takes the lock briefly to check that nobody holds it.
+TEST_F(FileLocks, WriterQueryBlocksNoWriter) {
   before_flock = [] { return EWOULDBLOCK; };
   const auto held = lock_for_writing(directory_, "lockstep apply");
   EXPECT_TRUE(held) << held.error().text();
 }
 
-// Who lists the descriptors of its process (lsof) keeps a lock's file open for longer than its owner does: it
-// names nobody then.
-TEST_F(FileLocks, OneThatNamesNobodyAnyMoreIsAwaited) {
+// A process that lists descriptors (lsof) keeps the file of a lock open for longer than its owner. The file
+// then contains no holder.
+TEST_F(FileLocks, LockWithoutAHolderIsAwaited) {
   ASSERT_TRUE(lock_for_writing(directory_, "lockstep apply"));
   std::optional<Descriptor> last(std::in_place, ::open((directory_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(last->number(), LOCK_EX | LOCK_NB), 0);
-  // It is tried for, and shared in vain, and let go of before it is tried for again.
+  // The calls are: an exclusive attempt, a failed shared attempt, the release, and the next exclusive
+  // attempt.
   int calls = 0;
   const std::function<int()> at_the_fourth = [&] {
     if (++calls == 4)
@@ -145,7 +146,7 @@ TEST_F(FileLocks, OneThatNamesNobodyAnyMoreIsAwaited) {
   EXPECT_EQ(calls, 4);
 }
 
-TEST_F(FileLocks, AnOwnerThatDiesLetsGo) {
+TEST_F(FileLocks, LockIsReleasedWhenItsOwnerDies) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();

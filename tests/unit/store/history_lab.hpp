@@ -1,4 +1,4 @@
-// A state directory of a test's own, and what is written to a history in it.
+// A state directory for one test, and entries to write to a history in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace lockstep {
 class StateDirectory : public ::testing::Test {
  protected:
   StateDirectory() {
-    // In memory, where there is such a place: a kill is no loss of power, and syncs cost nothing.
+    // In memory where possible: a kill is no power loss, and syncs cost nothing.
     const char* const memory = "/dev/shm";
     const std::filesystem::path top =
         access(memory, W_OK) == 0 ? memory : std::filesystem::temp_directory_path();

@@ -17,7 +17,7 @@ namespace {
 
 using Histories = StateDirectory;
 
-TEST_F(Histories, TellsWhatAKilledRunHadBegun) {
+TEST_F(Histories, ReportsTheChangeOfAKilledRun) {
   // The child is killed in the middle of a change: nothing is closed, flushed or destroyed.
   const pid_t child = fork();
   if (child == 0) {
@@ -59,7 +59,7 @@ TEST_F(Histories, EndedChangesAreNotInFlight) {
   EXPECT_EQ(all->front().outcome, "kept");
 }
 
-TEST_F(Histories, WhatWasWrittenUnderAGateIsOwedUntilItAnswered) {
+TEST_F(Histories, ChangeUnderAGateIsPendingUntilItsVerdict) {
   const auto store = led(directory);
   History& history = store->history();
   const auto change = history.begin(Plan{}, "ann", "why");
@@ -80,7 +80,7 @@ TEST_F(Histories, WhatWasWrittenUnderAGateIsOwedUntilItAnswered) {
   EXPECT_TRUE(history.owed()->empty());
 }
 
-TEST_F(Histories, IsOwedPairByPairWhatCouldNotBeTold) {
+TEST_F(Histories, UnknownPairsArePendingOneByOne) {
   const auto store = led(directory);
   History& history = store->history();
   const auto change = history.begin(Plan{}, "ann", "why");
@@ -111,8 +111,8 @@ GateMeasurement two_figures() {
   return out;
 }
 
-// Whoever is killed after it was measured, and whoever comes then.
-TEST_F(Histories, KeepWhatWasMeasuredBeforeAChangeWhileItIsOwed) {
+// The baseline must survive a kill after the measurement and be readable by the next process.
+TEST_F(Histories, KeepTheBaselineOfAPendingChange) {
   std::uint64_t change = 0;
   {
     const auto store = led(directory);
@@ -139,7 +139,7 @@ TEST_F(Histories, KeepWhatWasMeasuredBeforeAChangeWhileItIsOwed) {
   EXPECT_FALSE(history.keep_before(77, two_figures()));
 }
 
-TEST_F(Histories, WhatWasMeasuredBeforeAndIsDamagedIsSaid) {
+TEST_F(Histories, DamagedBaselineIsReported) {
   const auto store = led(directory);
   const std::uint64_t change = *store->history().begin(Plan{}, "ann", "why");
   ASSERT_TRUE(store->history().keep_before(change, two_figures()));
@@ -166,8 +166,8 @@ TEST_F(Histories, WhatWasMeasuredBeforeAndIsDamagedIsSaid) {
   EXPECT_EQ(said(whole), "");
 }
 
-// A run that was killed before its first write left such a one owed for ever.
-TEST_F(Histories, AChangeThatEndsAndWroteNothingOwesNothing) {
+// A run killed before its first write must not stay pending forever.
+TEST_F(Histories, ChangeThatWroteNothingLeavesNothingPending) {
   const auto store = led(directory);
   History& history = store->history();
   for (const char* const name : {"none", "undone", "failed"}) {
@@ -184,8 +184,8 @@ TEST_F(Histories, AChangeThatEndsAndWroteNothingOwesNothing) {
       << "what failed may have been written";
 }
 
-// What owes nothing when it ends keeps nothing to be compared with.
-TEST_F(Histories, WhatEndsWithoutAWriteForgetsWhatWasMeasuredBeforeIt) {
+// A change with nothing pending at its end keeps no baseline.
+TEST_F(Histories, ChangeThatWroteNothingDropsItsBaseline) {
   const auto store = led(directory);
   History& history = store->history();
   const std::uint64_t change = *history.begin(Plan{}, "ann", "mtu");
@@ -219,7 +219,7 @@ TEST_F(Histories, RefusedWritesAreKeptUntilTheyAreAccepted) {
   EXPECT_EQ(store->history().refused()->size(), 1U);
 }
 
-TEST_F(Histories, WhatIsNotThereCannotBeWrittenTo) {
+TEST_F(Histories, UnknownChangesAndTicketsAreRefused) {
   const auto store = led(directory);
   EXPECT_FALSE(store->history().ticket(77, ticket("t")));
   EXPECT_FALSE(store->history().receipt("t", TicketState::kept, ""));
@@ -229,7 +229,7 @@ TEST_F(Histories, WhatIsNotThereCannotBeWrittenTo) {
   EXPECT_EQ(ended.error().text(), directory + "/journal.sqlite: there is no change 77");
 }
 
-TEST_F(Histories, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
+TEST_F(Histories, CountsRemediesOverAllRunsByDeviceRemedyAndTime) {
   const WallTime now = WallTime(std::chrono::hours(500'000));
   ASSERT_TRUE(led(directory)->history().cure("leaf0", "clear-session", now - std::chrono::seconds(60)));
   const auto store = led(directory);
@@ -261,7 +261,7 @@ class WrittenEntries : public Histories {
   std::uint64_t change = *history.begin(Plan{}, "ann", "why");
 };
 
-TEST_F(WrittenEntries, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
+TEST_F(WrittenEntries, KeepTheFoundValueUntilItIsRestored) {
   write("t1", number(1500), number(9000), TicketState::undone);
   EXPECT_TRUE(history.written()->empty());
   write("t2", number(1500), number(9000), TicketState::kept);
@@ -284,27 +284,27 @@ TEST_F(WrittenEntries, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
   EXPECT_TRUE(history.written()->empty());
 }
 
-TEST_F(WrittenEntries, AFailedWriteIsNotOursUntilItWasSeen) {
+TEST_F(WrittenEntries, FailedWriteIsNotOursUntilObserved) {
   write("t1", number(1500), number(9000), TicketState::failed);
   EXPECT_EQ(only().found, number(1500));
   EXPECT_EQ(only().wrote, number(1500)) << "nothing of ours was verified";
   EXPECT_EQ(only().tried, number(9000));
-  // The next write saw it before it wrote.
+  // The next write observed the value before it wrote.
   write("t2", number(9000), number(4000), TicketState::failed);
   EXPECT_EQ(only().wrote, number(9000));
   EXPECT_EQ(only().tried, number(4000));
-  // An observation finds 9000: the second write never took effect.
+  // An observation finds 9000: the second write had no effect.
   WrittenEntry seen = only();
   seen.tried.reset();
   ASSERT_TRUE(history.note({seen}));
   EXPECT_FALSE(only().tried);
-  // An observation finds what was there before.
+  // An observation finds the earlier value.
   seen.wrote = seen.found;
   ASSERT_TRUE(history.note({seen}));
   EXPECT_TRUE(history.written()->empty());
 }
 
-TEST_F(WrittenEntries, AVerifiedWriteSettlesAFailedOneBeforeIt) {
+TEST_F(WrittenEntries, VerifiedWriteSettlesAnEarlierFailedOne) {
   write("t1", number(1500), number(9000), TicketState::failed);
   write("t2", number(1500), number(9000), TicketState::kept);
   EXPECT_EQ(only().wrote, number(9000));
@@ -314,8 +314,8 @@ TEST_F(WrittenEntries, AVerifiedWriteSettlesAFailedOneBeforeIt) {
   EXPECT_EQ(only().tried, number(1500));
 }
 
-// Whoever is killed between a write and its receipt has forgotten neither.
-TEST_F(WrittenEntries, HaveWhatWasFoundAndWhoWantsItBackBeforeTheWrite) {
+// A kill between a write and its receipt loses neither.
+TEST_F(WrittenEntries, StoreTheFoundValueAndItsObjectBeforeTheWrite) {
   store->leadership().resign();
   SaidBy says{"HostProfile/training", true};
   const auto other = led(directory, {.said_by = [&says](const std::string& device, Path path) {
@@ -332,7 +332,7 @@ TEST_F(WrittenEntries, HaveWhatWasFoundAndWhoWantsItBackBeforeTheWrite) {
   ASSERT_TRUE(other->history().receipt("t1", TicketState::kept, ""));
   EXPECT_EQ(only().wrote, number(9000));
   EXPECT_TRUE(only().restore);
-  // An object of a change that may yet be taken back.
+  // The object of a change that may still be rolled back.
   says = {"HostProfile/other", false};
   LedgerTicket next = ticket("t2");
   next.changes = {{mtu, number(9000), number(4000), 0}};
@@ -344,7 +344,7 @@ TEST_F(WrittenEntries, HaveWhatWasFoundAndWhoWantsItBackBeforeTheWrite) {
   EXPECT_FALSE(only().tried);
 }
 
-TEST_F(WrittenEntries, OfAGuardThatFailedWhatWasFoundStays) {
+TEST_F(WrittenEntries, KeepTheFoundValueAfterAFailedGuard) {
   const Path admin = entry("interface[rail0]/admin");
   LedgerTicket guarded = ticket("t1");
   guarded.changes = {{admin, yes(), no(), 0}, {admin, no(), yes(), 0}};

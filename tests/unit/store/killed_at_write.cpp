@@ -35,7 +35,7 @@ int wait_for(pid_t child) {
   _exit(0);
 }
 
-// As it is entered. An open() counts where it may make a file.
+// Checks the entry of a system call. An open() counts if it may create a file.
 bool enters_a_write(pid_t child) {
   __ptrace_syscall_info info{};
   if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), child, sizeof info, &info) <= 0)

@@ -1,4 +1,4 @@
-// A child process that is killed just before one of its writes to files.
+// Kills a child process just before one of its writes to files.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 namespace lockstep {
 
 // Runs `body` in a child and kills it (SIGKILL) before the nth system call that changes a file or its name,
-// or syncs it; n is from 1. False: it came to its end with fewer of them. Throws where a child can't be
-// traced, or ends otherwise.
+// or syncs it. n starts at 1. Returns false when the child finished with fewer such calls. Throws when a
+// child can't be traced or ends in any other way.
 bool killed_at_write(int nth, const std::function<void()>& body);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Whoever writes to a store is killed before each of its writes in turn: what was answered is there, nothing
-// is there by half, and the next one goes on.
+// A writer is killed before each of its writes in turn: acknowledged data is stored, nothing is half-written,
+// and the next writer continues.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// A number that a child counts up and that outlives it.
+// A counter that a child increments and that outlives it.
 class SharedCount {
  public:
   SharedCount()
@@ -34,7 +34,7 @@ class Killed : public StateDirectory {
     std::filesystem::create_directories(state());
     std::filesystem::create_directory(run() + "/elsewhere");
   }
-  // What is there now is where each child starts from.
+  // The current state is where each child starts.
   void start_from_here() const {
     std::filesystem::copy(run(), directory + "/start", std::filesystem::copy_options::recursive);
   }
@@ -55,7 +55,7 @@ class Killed : public StateDirectory {
   }
 };
 
-// One change from taking the lead to its end; every answer is counted.
+// One change from taking the leadership to its end. Every answer is counted.
 void write_a_change(const std::string& directory, std::atomic<int>& answered) {
   const auto store = led(directory);
   ++answered;  // 1
@@ -71,7 +71,7 @@ void write_a_change(const std::string& directory, std::atomic<int>& answered) {
   ++answered;  // 5
 }
 
-TEST_F(Killed, AtEachWriteOfAChangeLeavesItAnsweredAndWhole) {
+TEST_F(Killed, AtEachWriteOfAChangeKeepsAcknowledgedData) {
   start_from_here();
   int points = 0;
   for (bool killed = true; killed; ++points) {
@@ -79,7 +79,7 @@ TEST_F(Killed, AtEachWriteOfAChangeLeavesItAnsweredAndWhole) {
     const SharedCount answered;
     killed = killed_at_write(points + 1, [&] { write_a_change(state(), *answered); });
     const int done = *answered;
-    // The next one leads and finds it.
+    // The next process leads and finds the change.
     const auto next = led(state());
     EXPECT_GT(next->leadership().epoch(), done >= 1 ? 1U : 0U) << points;
     const Oracle oracle(live());
@@ -98,7 +98,7 @@ TEST_F(Killed, AtEachWriteOfAChangeLeavesItAnsweredAndWhole) {
   EXPECT_GT(points, 20) << "of a change's writes";
 }
 
-TEST_F(Killed, AtEachWriteOfABackupLeavesTheLastOne) {
+TEST_F(Killed, AtEachWriteOfABackupKeepsTheLastOne) {
   change(1);
   ASSERT_TRUE(back_up(state(), backup(), {}));
   change(1);
@@ -119,8 +119,8 @@ TEST_F(Killed, AtEachWriteOfABackupLeavesTheLastOne) {
   EXPECT_GT(points, 10);
 }
 
-// Once with a store that is whole, once with one that is damaged: two ways of replacing it.
-TEST_F(Killed, AtEachWriteOfARestoreLeavesTheOldOrTheNew) {
+// Once with an intact store and once with a damaged one, which is replaced in a different way.
+TEST_F(Killed, AtEachWriteOfARestoreLeavesTheOldOrTheNewState) {
   change(2);
   ASSERT_TRUE(back_up(state(), backup(), {}));
   change(3);

@@ -13,7 +13,7 @@ namespace {
 
 using Leaderships = StateDirectory;
 
-TEST_F(Leaderships, RefusesASecondOneAndNamesTheFirst) {
+TEST_F(Leaderships, RefusesASecondOneAndReportsTheFirst) {
   const auto first = led(directory, {}, "lockstep apply pod1");
   const auto second = stored(directory);
   const auto taken = second->leadership().take("lockstep watch");
@@ -26,7 +26,7 @@ TEST_F(Leaderships, RefusesASecondOneAndNamesTheFirst) {
   EXPECT_TRUE(second->leadership().holder());
 }
 
-TEST_F(Leaderships, DiesWithItsOwnerHoweverThatDies) {
+TEST_F(Leaderships, EndsWithItsOwner) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
@@ -47,7 +47,7 @@ TEST_F(Leaderships, DiesWithItsOwnerHoweverThatDies) {
   kill(child, SIGKILL);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  // The file still names the dead process; the lock is not in its text.
+  // The file still contains the dead process, but the lock does not depend on its text.
   EXPECT_FALSE(store->leadership().holder());
   const auto next = store->leadership().take("lockstep watch");
   ASSERT_TRUE(next) << next.error().text();
@@ -57,7 +57,7 @@ TEST_F(Leaderships, DiesWithItsOwnerHoweverThatDies) {
   close(ready[1]);
 }
 
-TEST_F(Leaderships, EachHasAHigherEpochWhichItKeepsUntilItResigns) {
+TEST_F(Leaderships, EachHasAHigherEpochUntilItResigns) {
   const auto store = led(directory);
   EXPECT_EQ(store->leadership().epoch(), 1U);
   EXPECT_EQ(*store->leadership().take("again"), 1U);
@@ -70,7 +70,7 @@ TEST_F(Leaderships, EachHasAHigherEpochWhichItKeepsUntilItResigns) {
   }
 }
 
-TEST_F(Leaderships, OnlyWhoLeadsWrites) {
+TEST_F(Leaderships, OnlyTheLeaderWrites) {
   const std::uint64_t change = *led(directory)->history().begin(Plan{}, "ann", "why");
   const auto store = stored(directory);
   const auto denied = [](const auto& result) {
@@ -92,8 +92,8 @@ TEST_F(Leaderships, OnlyWhoLeadsWrites) {
   EXPECT_TRUE(refuses_all());
 }
 
-// Somebody removed the lock file by hand.
-TEST_F(Leaderships, WhoWasSupersededWritesNoMore) {
+// The lock file was removed manually.
+TEST_F(Leaderships, SupersededLeaderCannotWrite) {
   const auto first = led(directory);
   const std::uint64_t change = *first->history().begin(Plan{}, "ann", "why");
   ASSERT_TRUE(std::filesystem::remove(directory + "/lock"));
@@ -107,7 +107,7 @@ TEST_F(Leaderships, WhoWasSupersededWritesNoMore) {
   EXPECT_EQ(Oracle(file()).count("tickets"), "1");
 }
 
-TEST_F(Leaderships, WhoLedIsForgottenAfterAThousandAndTheEpochIsNot) {
+TEST_F(Leaderships, KeepsAThousandLeadersAndNeverReusesAnEpoch) {
   EXPECT_EQ(led(directory)->leadership().epoch(), 1U);
   EXPECT_EQ(
       Oracle(file()).ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) "
@@ -119,7 +119,7 @@ TEST_F(Leaderships, WhoLedIsForgottenAfterAThousandAndTheEpochIsNot) {
   EXPECT_EQ(led(directory)->leadership().epoch(), 2503U);
 }
 
-TEST_F(Leaderships, ReadersNeedNoneAndSeeWhatIsWritten) {
+TEST_F(Leaderships, ReadersNeedNoLeadershipAndSeeNewWrites) {
   const auto early = stored(directory);
   EXPECT_TRUE(early->history().changes()->empty());
   EXPECT_TRUE(early->history().owed()->empty());
@@ -132,7 +132,7 @@ TEST_F(Leaderships, ReadersNeedNoneAndSeeWhatIsWritten) {
   EXPECT_EQ(stored(directory)->history().in_flight()->size(), 1U);
 }
 
-TEST_F(Leaderships, DatesWithTheClockItIsGiven) {
+TEST_F(Leaderships, UsesTheGivenClock) {
   WallTime now = WallTime(std::chrono::hours(1));
   const StoreOptions options{.cluster = "pod", .now = [&now] { return now; }};
   const auto store = led(directory, options);
@@ -164,7 +164,7 @@ TEST_F(StoredBlobs, AreKeptByKey) {
   EXPECT_EQ(all->front().bytes, 2U);
 }
 
-TEST_F(StoredBlobs, OneThatIsNoJsonIsRefusedByItsName) {
+TEST_F(StoredBlobs, InvalidJsonIsReportedWithItsKey) {
   const auto store = led(directory);
   ASSERT_TRUE(store->blobs().keep("census", 1));
   EXPECT_EQ(Oracle(file()).ask("UPDATE kept SET value = '{'"), "");

@@ -1,4 +1,4 @@
-// A store as a test opens it: to lead, or to read. Throws where it can't.
+// Opens a store for a test, to lead or to read. Throws on failure.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What SQLite itself says of a file, on a connection that the test opens: no code under test takes part.
+// SQLite's own view of a file, on a connection that the test opens, without code under test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class Oracle {
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
 
-  // The first column of the last row; "error: ..." where there is one.
+  // The first column of the last row, or "error: ..." on failure.
   std::string ask(const std::string& text) const {
     std::string last;
     const auto row = [](void* out, int columns, char** values, char**) {

@@ -1,4 +1,4 @@
-// What a store forgets, and what never: with more changes than it keeps, written by SQLite itself.
+// What a store drops and what it always keeps, with more changes than it retains, inserted through SQLite.
 #include <fmt/format.h>
 
 #include "history_lab.hpp"
@@ -16,7 +16,7 @@ class Retentions : public StateDirectory {
   static StoreOptions clock() {
     return {.cluster = {}, .now = [] { return kNow; }};
   }
-  // So many changes, each with a ticket, that ended on that day and owe nothing.
+  // Adds `count` changes, each with a ticket, that ended on `day` and have nothing pending.
   void add(int count, const std::string& day) const {
     const Oracle oracle(file());
     ASSERT_EQ(oracle.ask(fmt::format(
@@ -41,7 +41,7 @@ class Retentions : public StateDirectory {
   const std::string lately = "2026-12-31T00:00:00Z";
 };
 
-TEST_F(Retentions, KeepTheNewestThousandHoweverOld) {
+TEST_F(Retentions, KeepTheNewestThousandOfAnyAge) {
   add(1500, long_ago);
   change();
   EXPECT_EQ(ask("SELECT COUNT(*) FROM changes"), "1001");
@@ -52,7 +52,7 @@ TEST_F(Retentions, KeepTheNewestThousandHoweverOld) {
   EXPECT_TRUE(Oracle(file()).sound());
 }
 
-TEST_F(Retentions, KeepAQuarterUpToTenThousand) {
+TEST_F(Retentions, KeepAQuarterOfAYearUpToTenThousand) {
   add(500, long_ago);
   add(4000, lately);
   change();
@@ -63,7 +63,7 @@ TEST_F(Retentions, KeepAQuarterUpToTenThousand) {
   EXPECT_TRUE(Oracle(file()).sound());
 }
 
-TEST_F(Retentions, NeverForgetWhatIsInFlightOwedOrWritten) {
+TEST_F(Retentions, NeverDropInFlightPendingOrWrittenEntries) {
   add(3, long_ago);
   ASSERT_EQ(
       ask("UPDATE changes SET ended = NULL WHERE id = 1; UPDATE changes SET gate = 1 WHERE id = 2;"
@@ -82,7 +82,7 @@ TEST_F(Retentions, NeverForgetWhatIsInFlightOwedOrWritten) {
   EXPECT_EQ(store->history().written()->size(), 1U);
 }
 
-TEST_F(Retentions, CuresGoOnceNoOfferCanCountThem) {
+TEST_F(Retentions, RemediesAreDroppedBeyondTheLongestOfferWindow) {
   {
     const auto store = led(directory, clock());
     const auto tried = [&store](WallTime at) { ASSERT_TRUE(store->history().cure("gpu1", "cure", at)); };
@@ -94,7 +94,7 @@ TEST_F(Retentions, CuresGoOnceNoOfferCanCountThem) {
   EXPECT_EQ(ask("SELECT COUNT(*) FROM cures"), "2");
 }
 
-TEST_F(Retentions, OfAnOfferThatIsLongerThanCuresAreKeptNothingIsCounted) {
+TEST_F(Retentions, RemedyOfferLongerThanTheRetentionIsRefused) {
   const auto store = led(directory, clock());
   Remedy::Offer offer{"cure", "cures", Disruption::none, 1, kCureWindowMax};
   EXPECT_TRUE(count_cure(store->history(), "gpu1", offer, kNow, false));
@@ -104,7 +104,7 @@ TEST_F(Retentions, OfAnOfferThatIsLongerThanCuresAreKeptNothingIsCounted) {
   EXPECT_EQ(refused.error().kind, ErrorKind::refused);
 }
 
-TEST_F(Retentions, TheFileDoesNotGrowOnceItIsFull) {
+TEST_F(Retentions, FileDoesNotGrowOnceFull) {
   add(1000, long_ago);
   change();
   const auto pages = [this] { return std::stoi(ask("PRAGMA page_count")); };
@@ -113,12 +113,12 @@ TEST_F(Retentions, TheFileDoesNotGrowOnceItIsFull) {
     add(200, long_ago);
     change();
   }
-  // What 200 changes take before they are forgotten is used again by the next.
+  // The space that 200 changes occupy before they are dropped is reused by the next.
   EXPECT_LT(pages(), before + before / 3);
   EXPECT_LE(std::stoi(ask("SELECT COUNT(*) FROM changes")), 1010);
 }
 
-TEST_F(Retentions, AreOfTheTransactionThatBeginsTheChange) {
+TEST_F(Retentions, RunInTheTransactionThatStartsTheChange) {
   add(1500, long_ago);
   ASSERT_EQ(ask("CREATE TRIGGER no_more BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'no'); END"), "");
   const auto store = led(directory, clock());

@@ -1,4 +1,4 @@
-// Runs: what is recorded is read again, whole, whoever leads meanwhile; and how much of it is kept.
+// Runs: a recorded run is read back completely, beside any leader, and how many are kept.
 #include "reconciler/store/runs.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ rc::Gen<std::optional<T>> maybe(rc::Gen<T> gen) {
                  : rc::gen::just(std::optional<T>());
   });
 }
-// Of all magnitudes, and none that is no number.
+// Of all magnitudes, always finite.
 rc::Gen<double> number_of_any_size() {
   return rc::gen::map(rc::gen::pair(rc::gen::arbitrary<double>(), rc::gen::inRange(-300, 300)),
                       [](const std::pair<double, int>& parts) {
@@ -88,7 +88,7 @@ rc::Gen<double> number_of_any_size() {
                       });
 }
 rc::Gen<RunFigure> any_figure() {
-  const auto text = rc::gen::arbitrary<std::string>();  // any bytes, 0 among them
+  const auto text = rc::gen::arbitrary<std::string>();  // any bytes, including 0
   return rc::gen::exec([text] {
     RunFigure out;
     for (std::string* const field :
@@ -110,7 +110,7 @@ rc::Gen<RunFigure> any_figure() {
   });
 }
 
-RC_GTEST_FIXTURE_PROP(RecordedRuns, AreReadAsTheyWereRecorded, ()) {
+RC_GTEST_FIXTURE_PROP(RecordedRuns, AreReadBackUnchanged, ()) {
   const auto text = rc::gen::arbitrary<std::string>();
   MeasuredRun run;
   RunHead& head = run.head;
@@ -120,7 +120,7 @@ RC_GTEST_FIXTURE_PROP(RecordedRuns, AreReadAsTheyWereRecorded, ()) {
   head.change = *rc::gen::inRange(0, 1000);
   head.under = *rc::gen::inRange(0, 1000);
   run.figures = *rc::gen::container<std::vector<RunFigure>>(any_figure());
-  for (std::size_t i = 0; i < run.figures.size(); ++i) run.figures[i].from += std::to_string(i);  // each once
+  for (std::size_t i = 0; i < run.figures.size(); ++i) run.figures[i].from += std::to_string(i);  // unique
   run.devices.push_back({*text, *text, *text});
   const auto number = record(run);
   RC_ASSERT(bool(number));
@@ -134,8 +134,8 @@ RC_GTEST_FIXTURE_PROP(RecordedRuns, AreReadAsTheyWereRecorded, ()) {
     RC_ASSERT(std::find(read.figures.begin(), read.figures.end(), one) != read.figures.end());
 }
 
-// A bench beside a running apply, whose epoch it must not take.
-TEST_F(RecordedRuns, AreRecordedBesideWhoeverLeadsAndWrites) {
+// A bench beside a running apply must not take its epoch.
+TEST_F(RecordedRuns, AreRecordedBesideAnActiveLeader) {
   const auto leader = led(directory, clock());
   const auto change = leader->history().begin(Plan{}, "ann", "why");
   ASSERT_TRUE(change);
@@ -149,7 +149,7 @@ TEST_F(RecordedRuns, AreRecordedBesideWhoeverLeadsAndWrites) {
   EXPECT_TRUE(Oracle(file()).sound());
 }
 
-TEST_F(RecordedRuns, MakeTheStoreWhereNobodyEverLed) {
+TEST_F(RecordedRuns, CreateTheStoreWithoutALeader) {
   ASSERT_TRUE(record(bench_run({})));
   EXPECT_EQ(ask("SELECT cluster FROM identity"), "pod");
   EXPECT_EQ(ask("SELECT COUNT(*) FROM epochs"), "0") << "who measures does not lead";
@@ -163,8 +163,8 @@ constexpr const char* kBackToLayoutSix =
     "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects;"
     "ALTER TABLE changes DROP COLUMN measured_before; PRAGMA user_version = 6";
 
-// An older lockstep that leads could not read a newer file any more.
-TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
+// An older lockstep that leads could no longer read a newer file.
+TEST_F(RecordedRuns, DoNotMigrateAFileUnderALeader) {
   const auto older = led(directory, clock());
   ASSERT_EQ(ask(kBackToLayoutSix), "");
   EXPECT_TRUE(stored(directory)->runs().newest(5)->empty()) << "an older file has none";
@@ -178,7 +178,7 @@ TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
   EXPECT_EQ(ask("PRAGMA user_version"), std::to_string(kLayout));
 }
 
-TEST_F(RecordedRuns, HaveTheBootOfEachDeviceAsItWasThen) {
+TEST_F(RecordedRuns, KeepTheBootOfEachDeviceAtTheirTime) {
   const auto with = [this](const std::string& boot) {
     MeasuredRun run = bench_run({});
     run.devices[0].boot = boot;
@@ -194,7 +194,7 @@ TEST_F(RecordedRuns, HaveTheBootOfEachDeviceAsItWasThen) {
   EXPECT_EQ(ask("SELECT COUNT(*) FROM run_devices WHERE device = 'gpu1'"), "3") << "a line a boot";
 }
 
-TEST_F(RecordedRuns, OfADeviceAreThoseOfItsPortsAndOfNoOther) {
+TEST_F(RecordedRuns, OfADeviceIncludeExactlyItsPorts) {
   RunFigure ring = latency("", "", 1);
   ring.group = "gpu7";
   const auto number =
@@ -214,7 +214,7 @@ TEST_F(RecordedRuns, OfADeviceAreThoseOfItsPortsAndOfNoOther) {
   EXPECT_TRUE(store->runs().figures_of("gpu7", Metric::bandwidth)->empty());
 }
 
-TEST_F(RecordedRuns, OfChangesStayAsLongAsTheirChange) {
+TEST_F(RecordedRuns, OfChangesAreKeptWithTheirChange) {
   const auto leader = led(directory, clock());
   const auto kept = leader->history().begin(Plan{}, "ann", "why");
   ASSERT_TRUE(kept);
@@ -232,7 +232,7 @@ TEST_F(RecordedRuns, OfChangesStayAsLongAsTheirChange) {
   EXPECT_TRUE(leader->history().end(*kept, "kept"));
 }
 
-TEST_F(RecordedRuns, OfBenchesStayAsChangesDo) {
+TEST_F(RecordedRuns, OfBenchesAreRetainedLikeChanges) {
   const auto add = [this](int count, const char* day) {
     ASSERT_EQ(
         ask(fmt::format("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
@@ -254,8 +254,8 @@ TEST_F(RecordedRuns, OfBenchesStayAsChangesDo) {
   EXPECT_EQ(ask("SELECT COUNT(*) FROM runs"), "10000");
 }
 
-// Of benches and of gates each the newest figures stay; the runs that lose theirs say so.
-TEST_F(RecordedRuns, LetGoOfTheOldestFiguresBeyondTheMost) {
+// The newest figures of benches and of gates are kept separately, and the runs that lose theirs record that.
+TEST_F(RecordedRuns, DropTheOldestFiguresBeyondTheLimit) {
   const auto leader = led(directory, clock());
   const auto change = leader->history().begin(Plan{}, "ann", "why");
   MeasuredRun gate = bench_run({latency("a", "b", 1)});
@@ -280,11 +280,11 @@ TEST_F(RecordedRuns, OfALargeClusterTakeLessThan200BytesAFigure) {
   std::vector<RunFigure> bandwidths;
   std::vector<RunFigure> latencies;
   for (std::size_t i = 0; i < kEndpoints; ++i)
-    for (const std::size_t further : {1UL, 9UL, 4099UL}) {  // three pairs of each
+    for (const std::size_t further : {1UL, 9UL, 4099UL}) {  // three pairs for each
       const auto name = [](std::size_t end) { return fmt::format("gpu{}:rail{}", end / 8, end % 8); };
       const double jitter = 1 + static_cast<double>(i % 97) / 1013;
       const RunFigure pair = latency(name(i), name((i + further) % kEndpoints), 11.7e-6 * jitter);
-      if (i % 8 == 0) latencies.push_back(pair);  // an eighth tells what one takes
+      if (i % 8 == 0) latencies.push_back(pair);  // an eighth is enough to measure the size
       RunFigure& one = bandwidths.emplace_back(pair);
       one.metric = Metric::bandwidth;
       one.unit = "bit/s";
@@ -312,7 +312,7 @@ TEST_F(RecordedRuns, OfALargeClusterTakeLessThan200BytesAFigure) {
   EXPECT_EQ(stored(directory)->runs().totals()->figures, 3 * kEndpoints + 3 * kEndpoints / 8);
 }
 
-TEST_F(RecordedRuns, AreInABackupAndComeBackWithIt) {
+TEST_F(RecordedRuns, AreBackedUpAndRestored) {
   const std::string state = directory + "/state";
   const std::string backup = directory + "/pod.sqlite";
   ASSERT_TRUE(record(bench_run({latency("a", "b", 1)}), state));
@@ -328,7 +328,7 @@ TEST_F(RecordedRuns, AreInABackupAndComeBackWithIt) {
   EXPECT_EQ(stored(other)->runs().totals()->figures, 1U);
 }
 
-TEST_F(RecordedRuns, KilledAtAnyWriteAreThereWholeOrNotAtAll) {
+TEST_F(RecordedRuns, AreAtomicWhenKilledAtAnyWrite) {
   ASSERT_TRUE(record(bench_run({latency("a", "b", 1)})));
   int points = 0;
   bool whole = false;
@@ -352,7 +352,7 @@ TEST_F(RecordedRuns, KilledAtAnyWriteAreThereWholeOrNotAtAll) {
   EXPECT_GT(points, 3);
 }
 
-TEST_F(RecordedRuns, OntoADiskThatTakesNoneAreRefusedAndLeaveNothing) {
+TEST_F(RecordedRuns, OntoAFullOrReadOnlyDiskAreRefusedWithoutTrace) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 512 KiB");
   std::vector<RunFigure> many;
   for (int i = 0; i < 5000; ++i) many.push_back(latency("gpu" + std::to_string(i), "b", 1));

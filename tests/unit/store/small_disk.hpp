@@ -1,4 +1,4 @@
-// A file system of a few KiB, for the time of a test.
+// A file system of a few KiB, for the duration of a test.
 #pragma once
 
 #include <functional>
@@ -6,14 +6,14 @@
 
 namespace lockstep {
 
-// Runs `body` in a child process that has such a file system at `folder`, which is there (in a mount
-// namespace of its own, needs root), and answers what it returned: empty, or what was wrong.
+// Runs `body` in a child process that mounts such a file system at the existing `folder`, in its own mount
+// namespace (needs root). Returns the result of `body`: empty, or what was wrong.
 std::string on_small_disk(const std::string& folder, int kibibytes, const std::function<std::string()>& body);
 
-// In that child: nothing on it can be written from here on. Empty, or why not.
+// In that child: makes the file system read-only. Returns an empty string, or why it failed.
 std::string make_read_only(const std::string& folder);
 
-// In that child: all of it is used, but for `bytes_left`.
+// In that child: fills the file system up to `bytes_left`.
 void fill_up(const std::string& folder, std::size_t bytes_left);
 
 }  // namespace lockstep

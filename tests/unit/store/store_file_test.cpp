@@ -1,4 +1,4 @@
-// The file of a store as disks and people leave it: what is said of it, and that nothing in it is lost.
+// Store files damaged by disks or users: what is reported, and that nothing in them is lost.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 class StoreFiles : public StateDirectory {
  protected:
-  // What whoever opens it to write is told.
+  // The error for a process that opens the store to write.
   static Error refusal(const std::string& where) {
     auto store = open_store(where);
     if (!store) return store.error();
@@ -38,7 +38,7 @@ class StoreFiles : public StateDirectory {
   }
 };
 
-TEST_F(StoreFiles, GarbageIsDamagedAndLeftAsItIs) {
+TEST_F(StoreFiles, GarbageIsReportedAsDamagedAndLeftUnchanged) {
   const std::string garbage(10'000, 'g');
   std::ofstream(file()) << garbage;
   const Error why = refusal(directory);
@@ -49,8 +49,8 @@ TEST_F(StoreFiles, GarbageIsDamagedAndLeftAsItIs) {
   EXPECT_EQ(bytes(), garbage);
 }
 
-// It was taken for one that nobody ever wrote to, and what was not validated was forgotten.
-TEST_F(StoreFiles, AnEmptiedOneIsNotTakenForANewOne) {
+// It must not be taken for a new store, which would forget the changes that are not validated.
+TEST_F(StoreFiles, EmptiedFileIsNotTakenForANewOne) {
   filled(1);
   std::filesystem::remove(file() + "-wal");
   std::filesystem::resize_file(file(), 0);
@@ -62,7 +62,7 @@ TEST_F(StoreFiles, AnEmptiedOneIsNotTakenForANewOne) {
   EXPECT_EQ(refusal(directory).text(), "opened");
 }
 
-TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
+TEST_F(StoreFiles, TruncatedFileIsReportedAsDamagedAndLeftUnchanged) {
   filled(20);
   std::filesystem::resize_file(file(), 20'000);
   const std::string before = bytes();
@@ -72,7 +72,7 @@ TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
   EXPECT_EQ(bytes(), before);
 }
 
-TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
+TEST_F(StoreFiles, NewerLayoutIsRefused) {
   filled(1);
   EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = " + std::to_string(kLayout + 1)), "");
   const Error why = refusal(directory);
@@ -82,7 +82,7 @@ TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
   EXPECT_EQ(Oracle(file()).count("epochs"), "1");
 }
 
-TEST_F(StoreFiles, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
+TEST_F(StoreFiles, OlderLayoutIsReadableAndMigratedByAWriter) {
   {
     const auto store = led(directory);
     ASSERT_TRUE(store->history().begin(Plan{}, "ann", "why"));
@@ -110,13 +110,13 @@ TEST_F(StoreFiles, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
   EXPECT_EQ(reader->history().owed()->size(), 1U) << "a reader that was open goes on with the new layout";
 }
 
-TEST_F(StoreFiles, AnEmptyFileIsAStoreThatWasNeverBegun) {
+TEST_F(StoreFiles, EmptyFileIsANewStore) {
   std::ofstream(file()).flush();
   EXPECT_TRUE(stored(directory)->history().changes()->empty());
   EXPECT_EQ(led(directory)->leadership().epoch(), 1U);
 }
 
-TEST_F(StoreFiles, HaveAWriteAheadLogThatIsSyncedOrAreRefused) {
+TEST_F(StoreFiles, RequireAWriteAheadLog) {
   filled(1);
   EXPECT_EQ(Oracle(file()).ask("PRAGMA journal_mode"), "wal");
   const auto memory = Database::in_memory();
@@ -128,7 +128,7 @@ TEST_F(StoreFiles, HaveAWriteAheadLogThatIsSyncedOrAreRefused) {
             "system with shared memory: put the state directory on one (LOCKSTEP_STATE_DIR)");
 }
 
-TEST_F(StoreFiles, AFullDiskIsSaidAndLosesNothing) {
+TEST_F(StoreFiles, FullDiskIsReportedAndLosesNothing) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 512 KiB");
   const std::string wrong = on_small_disk(directory, 512, [this]() -> std::string {
     const auto store = led(directory);
@@ -136,7 +136,7 @@ TEST_F(StoreFiles, AFullDiskIsSaidAndLosesNothing) {
     const auto change = history.begin(Plan{}, "ann", "first");
     if (!change || !history.ticket(*change, ticket("t1"))) return "no first change";
     fill_up(directory, 4096);
-    // A log that has room left from before takes a little more.
+    // A log with free space accepts a little more.
     Result<Done> full = Done{};
     int taken = 0;
     for (; full && taken < 1000; ++taken)
@@ -157,8 +157,8 @@ TEST_F(StoreFiles, AFullDiskIsSaidAndLosesNothing) {
   EXPECT_EQ(wrong, "");
 }
 
-// Not even its index beside the log (-shm) finds room.
-TEST_F(StoreFiles, ADiskThatIsFullToTheLastByteIsSaidToo) {
+// Not even the index beside the log (-shm) fits.
+TEST_F(StoreFiles, CompletelyFullDiskIsReported) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 512 KiB");
   const std::string wrong = on_small_disk(directory, 512, [this]() -> std::string {
     led(directory)->leadership().resign();
@@ -170,7 +170,7 @@ TEST_F(StoreFiles, ADiskThatIsFullToTheLastByteIsSaidToo) {
   EXPECT_EQ(wrong, "");
 }
 
-TEST_F(StoreFiles, AReadOnlyDirectoryIsSaid) {
+TEST_F(StoreFiles, ReadOnlyDirectoryIsReported) {
   LOCKSTEP_NEEDS_ROOT("mounts a file system of 512 KiB");
   const std::string wrong = on_small_disk(directory, 512, [this]() -> std::string {
     led(directory)->leadership().resign();
@@ -182,7 +182,7 @@ TEST_F(StoreFiles, AReadOnlyDirectoryIsSaid) {
   EXPECT_EQ(wrong, "");
 }
 
-TEST_F(StoreFiles, OneThatAnotherProcessHoldsIsWaitedForAndThenRefused) {
+TEST_F(StoreFiles, BusyFileIsAwaitedAndThenRefused) {
   const auto store = led(directory);
   const Oracle other(file());
   ASSERT_EQ(other.ask("BEGIN IMMEDIATE"), "");

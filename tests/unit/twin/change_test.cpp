@@ -1,5 +1,5 @@
-// A twin that is changed while it is up: what is new is made, what is gone is taken away, what stays is not
-// touched, whatever cuts the change off.
+// A change of a running twin adds what is new, removes what is gone, and does not touch the rest, even if the
+// change is interrupted.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// leaf0 and its neighbours as rail_pod() has them, of which one grows by a host and a spine and loses a leaf.
+// Two layouts of rail_pod(): the second has one host and one spine more, and one leaf less.
 TwinLayout before(const std::string& cluster) { return rail_pod(cluster, 2, 2, 1); }
 TwinLayout after(const std::string& cluster) { return rail_pod(cluster, 3, 1, 2); }
 
@@ -31,7 +31,7 @@ std::map<std::string, ProcessIdentity> daemons_by_name(const std::string& cluste
   return out;
 }
 
-// Index, state, MTU and addresses of every interface, as ip(8) has them.
+// Index, state, MTU and addresses of every interface, as shown by ip(8).
 std::string interfaces(const std::string& cluster, const std::string& device) {
   return output_of(cluster, device, {"ip", "-o", "link"}) + output_of(cluster, device, {"ip", "-o", "addr"});
 }
@@ -43,7 +43,7 @@ std::string line_with(const std::string& text, const std::string& word) {
   return text.substr(begin, text.find('\n', at) - begin);
 }
 
-// By the kernel's own tools: exactly the namespaces and ports of that layout.
+// Checks with iproute2 that exactly the namespaces and ports of the layout exist.
 void expect_is(const TwinLayout& layout) {
   std::vector<std::string> names;
   for (const TwinDevice& one : layout.devices) names.push_back(places(layout.cluster, one.name).netns);
@@ -122,7 +122,7 @@ TEST(ChangedTwin, HasWhatIsNewAndKeepsWhatStaysUntouched) {
   expect_nothing_left(cluster, processes);
 }
 
-TEST(ChangedTwin, RemembersTheLinkRateThatItWasGivenLast) {
+TEST(ChangedTwin, RemembersTheLatestLinkRate) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("r"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -140,7 +140,7 @@ TEST(ChangedTwin, RemembersTheLinkRateThatItWasGivenLast) {
   EXPECT_EQ(status(layout.cluster)->record.link_rate, 2'000'000'000U);
 }
 
-TEST(ChangedTwin, MakesAgainWhatItHasLostAndWhatIsAnotherKindNow) {
+TEST(ChangedTwin, RecreatesWhatIsLostAndWhatChangedItsKind) {
   NEEDS_ROOT;
   TwinLayout layout = rail_pod(test_cluster("l"), 2, 2, 0);
   const DownAtEnd end{layout.cluster};
@@ -151,7 +151,7 @@ TEST(ChangedTwin, MakesAgainWhatItHasLostAndWhatIsAnotherKindNow) {
   ASSERT_TRUE(cabled) << cabled.error().text();
   EXPECT_EQ(cabled->made, std::vector<std::string>{"cable gpu0:rail0 -- leaf0:swp0"});
   expect_is(layout);
-  // Its daemons live on in a namespace that nobody reaches any more.
+  // Its daemons survive in a namespace without a name.
   const auto orphans = daemons_by_name(layout.cluster);
   ASSERT_TRUE(delete_netns(places(layout.cluster, "leaf1").netns));
   const auto whole = up(layout, without_lldp(), {}, {});
@@ -179,7 +179,7 @@ TEST(ChangedTwin, LeavesADeadDaemonToTheReconciler) {
   expect_is(after(cluster));
 }
 
-TEST(ChangedTwin, IsNotGivenOrRidOfLldpOrAnotherProfile) {
+TEST(ChangedTwin, RefusesToChangeLldpOrTheFrrProfile) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("c");
   const DownAtEnd end{cluster};
@@ -194,10 +194,10 @@ TEST(ChangedTwin, IsNotGivenOrRidOfLldpOrAnotherProfile) {
   expect_is(before(cluster));
 }
 
-// Cut off at each kind of step; the next `up` goes on from there, whether to the new layout or the old one.
+// An interruption at each kind of step; the next `up` continues from there, to the new or to the old layout.
 class CutOff : public testing::TestWithParam<const char*> {};
 
-TEST_P(CutOff, ByCtrlCItIsGoneOnWith) {
+TEST_P(CutOff, ByCtrlCContinuesAtTheNextUp) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("s");
   const DownAtEnd end{cluster};
@@ -213,7 +213,7 @@ TEST_P(CutOff, ByCtrlCItIsGoneOnWith) {
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().kind, ErrorKind::cancelled);
   EXPECT_NE(cut.error().text().find("`lockstep twin up` goes on"), std::string::npos) << cut.error().text();
-  // What is there of it is whole.
+  // The parts that exist are complete.
   const auto report = examine(cluster);
   ASSERT_TRUE(report && report->alive) << report.error().text();
   EXPECT_TRUE(report->sound());
@@ -225,7 +225,7 @@ TEST_P(CutOff, ByCtrlCItIsGoneOnWith) {
   EXPECT_TRUE(runs(daemons.at("leaf0 zebra")) && runs(daemons.at("spine0 bgpd")));
 }
 
-TEST_P(CutOff, ByKillNineOfTheCommandItIsGoneOnWith) {
+TEST_P(CutOff, ByKillOfTheCommandContinuesAtTheNextUp) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("k");
   const DownAtEnd end{cluster};
@@ -247,7 +247,7 @@ TEST_P(CutOff, ByKillNineOfTheCommandItIsGoneOnWith) {
   expect_is(after(cluster));
 }
 
-TEST_P(CutOff, ByTheEndOfItsSupervisorItIsTakenDownWhole) {
+TEST_P(CutOff, ByTheEndOfItsSupervisorIsTakenDownWhole) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("e");
   const DownAtEnd end{cluster};
@@ -268,8 +268,8 @@ TEST_P(CutOff, ByTheEndOfItsSupervisorItIsTakenDownWhole) {
 INSTANTIATE_TEST_SUITE_P(AtEveryStep, CutOff,
                          testing::Values("taken away", "namespaces", "cables", "daemons"));
 
-// A change that can't be made: an interface of a person's has the new port's name.
-TEST(ChangedTwin, ThatFailsHasNothingNewAndIsGoneOnWith) {
+// A change that fails: a manually created interface has the name of the new port.
+TEST(ChangedTwin, AFailedChangeAddsNothingAndCanContinue) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("f");
   const DownAtEnd end{cluster};
@@ -286,9 +286,9 @@ TEST(ChangedTwin, ThatFailsHasNothingNewAndIsGoneOnWith) {
   expect_is(after(cluster));
 }
 
-// Stands in for the supervisor of a lockstep that could not change twins: it answers `status` and knows no
-// "change".
-TEST(ChangedTwin, OfAnOlderLockstepIsJoinedAsItIsOrRefusedInWords) {
+// Stands in for the supervisor of an older lockstep that cannot change twins: it answers `status` and does
+// not support "change".
+TEST(ChangedTwin, OfAnOlderLockstepIsUsedUnchangedOrRefused) {
   NEEDS_ROOT;
   const std::string cluster = test_cluster("o");
   const auto lock = claim(cluster);
@@ -296,7 +296,7 @@ TEST(ChangedTwin, OfAnOlderLockstepIsJoinedAsItIsOrRefusedInWords) {
   TwinReport report;
   report.cluster = cluster;
   report.alive = true;
-  report.record = {before(cluster), false, TwinOptions{}.frr_profile};
+  report.record = {.layout = before(cluster), .lldp = false, .frr_profile = TwinOptions{}.frr_profile};
   const auto listener = listen_on(twin_places(cluster).control);
   ASSERT_TRUE(listener);
   const std::jthread older([&](const std::stop_token& stop) {

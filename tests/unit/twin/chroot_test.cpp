@@ -1,5 +1,5 @@
-// A twin in a chroot whose root is a folder and no mount point, as container builds and rescue systems have
-// it: mount(2) then has EINVAL for what changes the propagation of "/".
+// A twin in a chroot whose root is a folder and not a mount point, as in container builds and rescue systems:
+// mount(2) then fails with EINVAL for a change of the propagation of "/".
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ namespace files = std::filesystem;
 
 std::string failed(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-// This machine's programs and kernel, and a /run and a /tmp of its own. The folder is in a shared mount, as
-// it is under systemd: what is mounted in a mount namespace of its own would come back through it.
+// A root with the programs and kernel of this machine and its own /run and /tmp. The folder is in a shared
+// mount, as under systemd: mounts in another mount namespace would propagate back through it.
 std::string make_root(const std::string& folder, const std::string& root) {
   if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_PRIVATE)) return failed("own mounts");
   if (::mount("chroot", folder.c_str(), "tmpfs", 0, nullptr) != 0) return failed("mount " + folder);
@@ -44,7 +44,7 @@ std::string make_root(const std::string& folder, const std::string& root) {
   return "";
 }
 
-// What is wrong; empty: nothing. In a process of its own, whose mounts end with it.
+// Returns what failed, or empty. Runs in its own process, whose mounts end with it.
 std::string trial(const std::string& folder) {
   if (std::string wrong = make_root(folder, folder + "/root"); !wrong.empty()) return wrong;
   const TwinLayout layout{test_cluster("x"),

@@ -22,7 +22,7 @@ namespace {
 
 Call soon() { return Call{std::chrono::steady_clock::now() + std::chrono::seconds(5), {}, -1}; }
 
-// One twin for all faults: two leaves, two spines, a host on each leaf... each test breaks something else.
+// One twin for all faults: two leaves, two spines, a host on each leaf. Each test breaks something else.
 class Faults : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -96,7 +96,7 @@ class Faults : public testing::Test {
 };
 std::string Faults::cluster_;
 
-TEST(FaultTable, EveryFaultIsNamedOnceInOrderAndExplained) {
+TEST(FaultTable, EveryFaultIsListedOnceInOrderAndExplained) {
   std::string_view last;
   for (const Fault& one : faults()) {
     EXPECT_LT(last, one.name);
@@ -108,7 +108,7 @@ TEST(FaultTable, EveryFaultIsNamedOnceInOrderAndExplained) {
   }
 }
 
-TEST(FaultTable, RefusesWhatIsNotThere) {
+TEST(FaultTable, RefusesUnknownFaultsAndTwins) {
   const auto unknown = break_twin("nosuchtwin", "mtuu", {"a"}, soon());
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().what.find("there is no fault 'mtuu'"), std::string::npos);
@@ -198,7 +198,7 @@ TEST_F(Faults, OffloadAndRateAreReadBack) {
   });
 }
 
-TEST_F(Faults, LostPacketsDoNotArriveAndLossEnds) {
+TEST_F(Faults, PacketLossDropsPacketsUntilItEnds) {
   give_address("gpu1", "rail0", "10.1.0.1/31");
   give_address("leaf0", "swp1", "10.1.0.0/31");
   int receiver = -1;
@@ -222,7 +222,7 @@ TEST_F(Faults, LostPacketsDoNotArriveAndLossEnds) {
   const auto send = [&] {
     (void)::sendto(sender, "x", 1, 0, reinterpret_cast<sockaddr*>(&here), sizeof(here));
   };
-  // Until the neighbour is resolved, packets may be lost by themselves.
+  // Until the neighbour is resolved, packets may be lost without a fault.
   ASSERT_TRUE(eventually([&] {
     send();
     return arrived() > 0;
@@ -248,11 +248,11 @@ TEST_F(Faults, LostPacketsDoNotArriveAndLossEnds) {
     send();
     return arrived() > 0;
   }));
-  expect_caused("packet-loss", {"leaf0", "swp1", "0%"});  // nothing there: fine
+  expect_caused("packet-loss", {"leaf0", "swp1", "0%"});  // succeeds without a fault in place
 }
 
-// Which device's port the other end of a port's cable is at, by sending its carrier away.
-TEST_F(Faults, MiscabledPortsAnswerToEachOthersCables) {
+// Finds the far end of a cable by taking its carrier down.
+TEST_F(Faults, MiscabledPortsSwapTheirCables) {
   // gpu0:rail1 -- leaf1:swp0 and gpu1:rail1 -- leaf1:swp1.
   for (const char* device : {"gpu0", "gpu1"})
     inside(device, [](Session& session) { EXPECT_TRUE(session.set_admin("rail1", true)); });
@@ -291,7 +291,7 @@ TEST_F(Faults, ADaemonHangsResumesAndDies) {
   expect_caused("killed-daemon", {"spine0", "bfdd"});
   EXPECT_TRUE(eventually([&] { return bfdd().life == DaemonLife::ended; }));
   EXPECT_FALSE(cause("killed-daemon", {"spine0", "bfdd"}));
-  // What was saved is told to it when it is started again.
+  // It loads the saved configuration when it restarts.
   {
     std::ofstream saved(places(cluster_, "spine0").frr_config);
     saved
@@ -318,7 +318,7 @@ class RoutingFaults : public Faults {
       ASSERT_LE(reply->code, 1) << line << ": " << reply->words();
     }
   }
-  // `id`: without any IPv4 address, BGP has no router id of its own.
+  // `id`: without any IPv4 address, BGP cannot choose a router id.
   static void speak(const std::string& device, const std::string& id, const std::string& asn,
                     const std::vector<std::string>& ports, const std::string& network) {
     inside(device, [&](Session& session) {
@@ -335,7 +335,7 @@ class RoutingFaults : public Faults {
     lines.push_back("end");
     say(device, lines);
   }
-  // Ways of 10.9.1.0/24 in leaf0's kernel.
+  // The number of next hops of 10.9.1.0/24 in the kernel of leaf0.
   static std::size_t ways() {
     for (const Route& one : network("leaf0").routes)
       if (one.destination.text() == "10.9.1.0/24") return one.hops.size();
@@ -343,7 +343,7 @@ class RoutingFaults : public Faults {
   }
 };
 
-TEST_F(RoutingFaults, PathsAreLostInTheKernelAsEachFaultSays) {
+TEST_F(RoutingFaults, PathsAreLostInTheKernelAsEachFaultDescribes) {
   speak("leaf0", "1", "65100", {"up0", "up1"}, "10.9.0.0/24");
   speak("leaf1", "2", "65101", {"up0", "up1"}, "10.9.1.0/24");
   speak("spine0", "3", "65200", {"swp0", "swp1"}, "");
@@ -362,10 +362,10 @@ TEST_F(RoutingFaults, PathsAreLostInTheKernelAsEachFaultSays) {
   EXPECT_NE(belief.find("up0"), std::string::npos) << belief;
   EXPECT_NE(belief.find("up1"), std::string::npos) << belief;
   EXPECT_FALSE(cause("lost-nexthop", {"leaf0", "10.8.0.0/24"}));
-  // FRR does not put it back by itself. (It does so within milliseconds when its group is changed instead.)
+  // FRR does not restore it by itself. (It does so within milliseconds if the group is changed instead.)
   EXPECT_FALSE(eventually([] { return ways() == 2; }, std::chrono::milliseconds(500)));
 
-  // What cures it: bgpd told to use one path and, once zebra has followed, all of them again.
+  // The remedy: configure bgpd for one path and, once zebra has followed, for all of them again.
   expect_caused("ecmp-off", {"leaf0"});
   EXPECT_TRUE(eventually([&] {
     const std::string now = believes();

@@ -52,7 +52,7 @@ TEST(TwinLayout, RefusesReservedAndUnprintablePorts) {
   EXPECT_FALSE(validate(layout));
 }
 
-TEST(TwinLayout, KeepsPortNamesThatTheKernelTakesAndShortensOthers) {
+TEST(TwinLayout, KeepsPortNamesThatTheKernelAcceptsAndShortensOthers) {
   EXPECT_EQ(kernel_port_name("Ethernet504"), "Ethernet504");
   EXPECT_EQ(kernel_port_name("abcdefghijklmno"), "abcdefghijklmno");
   const std::string slashed = kernel_port_name("Ethernet1/1/1");
@@ -65,8 +65,9 @@ TEST(TwinLayout, KeepsPortNamesThatTheKernelTakesAndShortensOthers) {
   EXPECT_NE(slashed, other);
 }
 
-TEST(TwinLayout, RecordReadsBackAndItsDigestSeesEveryField) {
-  const TwinRecord record{pair_of_hosts(), true, "datacenter", "pod", "/srv/pod"};
+TEST(TwinLayout, RecordRoundTripsAndItsDigestCoversEveryField) {
+  const TwinRecord record{
+      .layout = pair_of_hosts(), .frr_profile = "datacenter", .name = "pod", .folder = "/srv/pod"};
   const auto back = from_text(to_text(record));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_text(*back), to_text(record));
@@ -87,8 +88,8 @@ TEST(TwinLayout, RecordOfOtherTextIsRefused) {
     EXPECT_FALSE(from_text(text)) << text;
 }
 
-TEST(TwinLayout, DifferencesAreNamedAndBounded) {
-  TwinRecord asked{pair_of_hosts(), true, "datacenter"};
+TEST(TwinLayout, DifferencesAreListedAndBounded) {
+  TwinRecord asked{.layout = pair_of_hosts(), .frr_profile = "datacenter"};
   const TwinRecord running = asked;
   for (int i = 0; i < 5; ++i)
     asked.layout.devices.push_back({"leaf" + std::to_string(i), TwinRole::device_switch, true});
@@ -105,7 +106,7 @@ std::vector<std::string> piece_texts(const auto& pieces) {
   return out;
 }
 
-TEST(TwinLayout, AChangeNamesWhatGoesAndWhatIsMadeAndNothingThatStays) {
+TEST(TwinLayout, AChangeListsWhatIsRemovedAndAddedOnly) {
   TwinLayout has = pair_of_hosts();
   has.devices.push_back({"gpu3", TwinRole::host, false});
   has.cables.push_back({"gpu3", "rail0", "gpu1", "rail1"});
@@ -127,7 +128,7 @@ TEST(TwinLayout, AChangeNamesWhatGoesAndWhatIsMadeAndNothingThatStays) {
   EXPECT_TRUE(none.devices_made.empty() && none.cables_made.empty());
 }
 
-TEST(TwinLayout, WhatBecomesAnotherKindAndWhatIsLostIsMadeAnewWithItsCables) {
+TEST(TwinLayout, LostDevicesAndThoseOfAnotherKindAreRecreatedWithTheirCables) {
   const TwinLayout has = pair_of_hosts();
   TwinLayout asked = has;
   asked.devices[1].routing = true;
@@ -144,9 +145,9 @@ TEST(TwinLayout, WhatBecomesAnotherKindAndWhatIsLostIsMadeAnewWithItsCables) {
   EXPECT_EQ(gone.cables_made.size(), 1U);
 }
 
-// What an older lockstep wrote says nothing of it.
+// Records of an older lockstep have no link rate.
 TEST(TwinLayout, ARecordWithoutALinkRateHasTheDefault) {
-  TwinRecord record{pair_of_hosts(), true, "datacenter"};
+  TwinRecord record{.layout = pair_of_hosts(), .frr_profile = "datacenter"};
   record.link_rate = 5'000'000'000;
   std::string text = to_text(record);
   EXPECT_EQ(from_text(text)->link_rate, 5'000'000'000U);

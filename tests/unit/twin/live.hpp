@@ -1,5 +1,4 @@
-// What the tests of live twins share: layouts, a twin that is taken down whatever happens, looks at this
-// machine.
+// Shared by the tests of live twins: layouts, a twin that is always taken down, queries of this machine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +49,7 @@ inline TwinOptions without_lldp() {
   return out;
 }
 
-// Alive as the same process, and not merely waiting for somebody to take note of its end.
+// Whether the same process is alive and not a zombie.
 inline bool runs(const ProcessIdentity& who) {
   const auto now = identity_of(who.pid);
   if (!now || now->started != who.started) return false;
@@ -63,7 +62,7 @@ inline bool eventually(const std::function<bool()>& holds,
   for (const auto until = std::chrono::steady_clock::now() + patience;
        std::chrono::steady_clock::now() < until;) {
     if (holds()) return true;
-    (void)::poll(nullptr, 0, 2);  // between two looks
+    (void)::poll(nullptr, 0, 2);  // between two checks
   }
   return holds();
 }
@@ -91,7 +90,7 @@ inline std::string read_whole(int descriptor) {
   return out;
 }
 
-// Runs `argv` in a device and returns what it wrote.
+// Runs `argv` in a device and returns its output.
 inline std::string output_of(const std::string& cluster, const std::string& device,
                              const std::vector<std::string>& argv) {
   int ends[2];
@@ -112,7 +111,7 @@ inline std::string output_of(const std::string& cluster, const std::string& devi
   return out;
 }
 
-// Takes the cluster down at the end of a test, also of one that failed half-way.
+// Takes the cluster down at the end of a test, even if the test fails half-way.
 struct DownAtEnd {
   std::string cluster;
   ~DownAtEnd() {

@@ -1,5 +1,5 @@
-// What a device's lldpd says and what is made of it: neighbours that have gone, an agent that hangs or is
-// dead.
+// What the driver derives from the answers of a device's lldpd: neighbours that are gone, an agent that hangs
+// or is dead.
 #include "drivers/linux/lldp.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using Agent = LldpdAnswer::Agent;
 
 Call soon() { return Call{std::chrono::steady_clock::now() + std::chrono::seconds(10), {}, -1}; }
 
-// A host with an lldpd, and at the other end of its cable one whose own is out of the way.
+// A host with an lldpd, and at the other end of its cable a device whose lldpd is stopped.
 class LiveLldp : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,11 +57,11 @@ class LiveLldp : public testing::Test {
   }
   void signal(const std::string& device, int number) { ASSERT_EQ(::kill(-lldpd(device), number), 0); }
 
-  // As if `name` were at the far end.
+  // Announces `name` as the neighbour at the far end.
   void announce(const std::string& name, const std::string& port) {
     EXPECT_TRUE(in_namespace(places(cluster_, "far").netns_path, [&] {
       const auto mac = std::vector<std::byte>(6, static_cast<std::byte>(name.front() << 1U));
-      (void)send_lldp("swp0", {name, port, mac});  // lost as long as there is no carrier
+      (void)send_lldp("swp0", {name, port, mac});  // lost while there is no carrier
     }));
   }
   LinuxTarget target() const {
@@ -75,13 +75,13 @@ class LiveLldp : public testing::Test {
   DownAtEnd end_{};
 };
 
-TEST_F(LiveLldp, OfSeveralNeighboursAtAPortTheLatestComerIsThere) {
+TEST_F(LiveLldp, ReportsTheLatestOfSeveralNeighboursAtAPort) {
   ASSERT_EQ(heard().at("rail0").text(), "first:swp0");
   ASSERT_TRUE(eventually([this] {
     announce("second", "swp7");
     return heard().at("rail0").text() == "second:swp7";
   }));
-  // The first is not forgotten (120 s), and one that is told again does not come anew.
+  // The first is still valid (120 s), and a repeated announcement does not make it the latest.
   announce("second", "swp7");
   EXPECT_EQ(heard().at("rail0").text(), "second:swp7");
 }
@@ -99,7 +99,7 @@ TEST_F(LiveLldp, APortWithoutCarrierHasNoNeighbourWhateverLldpdRemembers) {
   EXPECT_EQ(seen(), Value{});
 }
 
-TEST_F(LiveLldp, AnAgentThatHangsIsToldFromOneThatIsDead) {
+TEST_F(LiveLldp, DistinguishesAHungAgentFromADeadOne) {
   EXPECT_EQ(answer().agent, Agent::answers);
   signal("gpu0", SIGSTOP);
   const auto before = std::chrono::steady_clock::now();
@@ -116,7 +116,7 @@ TEST_F(LiveLldp, AnAgentThatHangsIsToldFromOneThatIsDead) {
   EXPECT_TRUE(eventually([this] { return answer().agent == Agent::absent; }));
 }
 
-TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
+TEST_F(LiveLldp, IsRestartedOnlyWithARestartFunction) {
   const Change dead{Path(row("lldp-agent"), {}), Value::text("lldpd does not run"), Value::text("running"),
                     0};
   EXPECT_FALSE(make_linux_driver(target()).remedy->offer(dead));

@@ -1,5 +1,5 @@
-// What another user of this machine can do to a twin: nothing. The user is nobody, in a process of its own
-// that tries it by plain system calls.
+// Another user of this machine cannot affect a twin. The user is `nobody`, in a separate process that tries
+// it with plain system calls.
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -27,7 +27,7 @@ namespace files = std::filesystem;
 
 constexpr uid_t kNobody = 65534;  // Debian: base-passwd
 
-// What `body` says in a process of user nobody.
+// Returns what `body` returns in a process of user `nobody`.
 std::string as_nobody(const std::function<std::string()>& body) {
   int ends[2];
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -57,8 +57,8 @@ bool connects(const std::string& path) {
   return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-// All that is there, as root finds it: by folders, and the sockets as the kernel lists those that are bound
-// in each daemon's network namespace (proc(5): the last column of /proc/PID/net/unix).
+// All paths of the twin as seen by root: its folders, and the sockets that are bound in the network namespace
+// of each daemon (proc(5): the last column of /proc/PID/net/unix).
 std::set<std::string> all_of(const TwinReport& report) {
   const std::string top = twin_places(report.cluster).run_dir;
   std::set<std::string> out{top};
@@ -71,7 +71,7 @@ std::set<std::string> all_of(const TwinReport& report) {
   return out;
 }
 
-// What nobody can list, read, write or talk to.
+// The paths that user `nobody` can list, read, write or connect to.
 std::string reached(const std::set<std::string>& paths, const std::string& top) {
   std::string out;
   for (const std::string& path : paths) {
@@ -85,7 +85,7 @@ std::string reached(const std::set<std::string>& paths, const std::string& top) 
   return out;
 }
 
-TEST(OtherUsers, ReachNoFolderNoFileAndNoSocketOfATwin) {
+TEST(OtherUsers, CannotAccessFoldersFilesOrSocketsOfATwin) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("u"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -108,14 +108,14 @@ TEST(OtherUsers, ReachNoFolderNoFileAndNoSocketOfATwin) {
       EXPECT_FALSE(files::is_socket(one) &&
                    (files::status(one).permissions() & files::perms::others_write) != files::perms::none)
           << one;
-    // The folders above as well, so that nothing can be put there and no twin's name is read.
+    // The folders above as well, so that nothing can be created there and no twin's name can be read.
     for (std::string one = top; one != "/run"; one = files::path(one).parent_path())
       EXPECT_EQ(files::status(one).permissions() & files::perms::others_all, files::perms::none) << one;
     ASSERT_TRUE(down(layout.cluster));
   }
 }
 
-// A process of nobody that holds the lock of a folder for as long as this object lives.
+// A process of user `nobody` that holds the lock of a folder as long as this object exists.
 class Holder {
  public:
   explicit Holder(const char* folder) {
@@ -147,8 +147,7 @@ class Holder {
   bool holds_ = false;
 };
 
-// What `body` finds wrong where /run is a new one, as after a boot, and its own: in a process whose mounts
-// end with it.
+// Returns what `body` returns with a new /run, as after a boot, in a process whose mounts end with it.
 std::string after_a_boot(const std::function<std::string()>& body) {
   int ends[2];
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -170,7 +169,7 @@ std::string after_a_boot(const std::function<std::string()>& body) {
 
 constexpr const char* kNetns = "/run/netns";
 
-TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesAreNamedAndCtrlCEndsTheWait) {
+TEST(OtherUsers, ThatHoldTheNamespaceLockAreReportedAndCtrlCEndsTheWait) {
   NEEDS_ROOT;
   EXPECT_EQ(after_a_boot([]() -> std::string {
               const TwinLayout layout = rail_pod(test_cluster("b"), 1, 1, 0);
@@ -192,7 +191,7 @@ TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesAreNamedAndCtrlCEndsTheWait) {
             "");
 }
 
-TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesHoldUpNoTwinOnceAnyWasMade) {
+TEST(OtherUsers, ThatHoldTheNamespaceLockBlockNoTwinOnceANamespaceExists) {
   NEEDS_ROOT;
   EXPECT_EQ(after_a_boot([]() -> std::string {
               const TwinLayout layout = rail_pod(test_cluster("m"), 1, 1, 0);
@@ -207,7 +206,7 @@ TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesHoldUpNoTwinOnceAnyWasMade) {
             "");
 }
 
-// A run directory that says: here is a dead twin, and this was its supervisor.
+// Fakes the run directory of a dead twin with this supervisor.
 std::string pretend(const std::string& run_dir, pid_t supervisor) {
   const auto who = identity_of(supervisor);
   files::create_directories(run_dir + "/.supervisor");
@@ -216,7 +215,7 @@ std::string pretend(const std::string& run_dir, pid_t supervisor) {
   return run_dir + "/leaf0";
 }
 
-// What is wrong once every command has met a folder of that cluster.
+// Runs every command against a folder of that cluster; returns what is wrong.
 std::string met(const std::string& cluster, const std::string& kept, const std::string& because) {
   const auto clusters = twin_clusters();
   if (!clusters || !clusters->empty()) return "it is listed";
@@ -229,14 +228,14 @@ std::string met(const std::string& cluster, const std::string& kept, const std::
   return files::exists(kept) ? "" : kept + " is gone";
 }
 
-TEST(OtherUsers, TwinsAreNeitherListedNorBelievedNorTakenAway) {
+TEST(OtherUsers, CannotFakeATwin) {
   NEEDS_ROOT;
   EXPECT_EQ(after_a_boot([]() -> std::string {
               const Holder bystander("/run");
               const std::string twins{kTwinsDir};
               const std::string theirs = test_cluster("t");
               const std::string file = pretend(twins + "/" + theirs, bystander.pid());
-              // The lock is held, as by a supervisor that does not answer: then the recorded one is killed.
+              // The lock is held, as by a hung supervisor: `down` would then kill the recorded one.
               const Descriptor lock(::open((twins + "/" + theirs + "/.supervisor/lock").c_str(),
                                            O_RDWR | O_CREAT | O_CLOEXEC, 0600));
               if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) return "no lock";
@@ -255,7 +254,7 @@ TEST(OtherUsers, TwinsAreNeitherListedNorBelievedNorTakenAway) {
             "");
 }
 
-TEST(OtherUsers, AreTheOnesWhoAreNotToldOfATwin) {
+TEST(OtherUsers, CannotSeeATwin) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("w"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -275,7 +274,7 @@ TEST(OtherUsers, AreTheOnesWhoAreNotToldOfATwin) {
             "/run/lockstep belongs to root: run this as root");
 }
 
-TEST(OtherUsers, AreNotHeardOnAControlSocketThatTheyReach) {
+TEST(OtherUsers, AreRefusedOnAReachableControlSocket) {
   NEEDS_ROOT;
   std::string folder = files::temp_directory_path() / "lstwin-control-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

@@ -1,4 +1,4 @@
-// Not run by itself (it takes seconds and wants a quiet machine):
+// Disabled by default (takes seconds and needs an idle machine):
 //   unit_twin --gtest_also_run_disabled_tests --gtest_filter='TwinScale.*'
 #include <gtest/gtest.h>
 

@@ -43,8 +43,8 @@ TEST(Twin, ComesUpBareAndReadyAndGoesDownWithoutATrace) {
     EXPECT_NE(links.find(std::string(port) + "@"), std::string::npos) << port;
   EXPECT_EQ(links.find("mtu 9000"), std::string::npos);
   EXPECT_NE(links.find("lo: <LOOPBACK,UP"), std::string::npos);
-  EXPECT_EQ(links.find(",UP"), links.rfind(",UP")) << links;  // lo alone is up
-  // Addresses: those of the loopback only.
+  EXPECT_EQ(links.find(",UP"), links.rfind(",UP")) << links;  // only lo is up
+  // Only the loopback has addresses.
   std::istringstream addresses(output_of(layout.cluster, "leaf0", {"ip", "-o", "address"}));
   for (std::string line; std::getline(addresses, line);)
     EXPECT_NE(line.find(": lo "), std::string::npos) << line;
@@ -82,7 +82,7 @@ std::uint64_t signals_in(const std::string& status, const std::string& name) {
   return at == std::string::npos ? 0 : std::stoull(status.substr(at + name.size() + 2), nullptr, 16);
 }
 
-TEST(Twin, ACommandInADeviceHasItsSignalsAsFromAShell) {
+TEST(Twin, ACommandInADeviceHasTheSignalsOfAShellCommand) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("g"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -105,7 +105,7 @@ std::string target_of(const std::string& link) {
   return std::filesystem::read_symlink(link, none);
 }
 
-TEST(Twin, ASupervisorHasNothingOfALauncherWithThreads) {
+TEST(Twin, ASupervisorInheritsNothingFromAThreadedLauncher) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("e"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -114,7 +114,7 @@ TEST(Twin, ASupervisorHasNothingOfALauncherWithThreads) {
   const std::string pipe = target_of("/proc/self/fd/" + std::to_string(ends[0]));
   const auto before = ::signal(SIGUSR1, SIG_IGN);
   std::stop_source enough;
-  // Inside the allocator, whose locks a copy of this process would find taken for good.
+  // Threads inside the allocator, whose locks would stay taken forever in a forked copy of this process.
   std::vector<std::jthread> threads;
   for (int i = 0; i < 2; ++i)
     threads.emplace_back([stop = enough.get_token()] {
@@ -164,7 +164,7 @@ TEST(Twin, TwoTwinsSideBySideDoNotTouchEachOther) {
   const TwinLayout two = rail_pod(test_cluster("pp"), 2, 1, 0);
   const DownAtEnd end_one{one.cluster};
   const DownAtEnd end_two{two.cluster};
-  // Two threads of one process, as a service or a test may have them.
+  // Two threads of one process, as in a service or a test.
   std::optional<Result<TwinHandle>> first;
   std::thread other([&] { first = up(one, without_lldp(), {}, {}); });
   const auto second = up(two, without_lldp(), {}, {});
@@ -178,7 +178,7 @@ TEST(Twin, TwoTwinsSideBySideDoNotTouchEachOther) {
   EXPECT_EQ(netns_with_prefix("ls-" + two.cluster + "-").size(), 3U);
 }
 
-TEST(Twin, AKilledSupervisorTakesItsDaemonsAlongAndDownCleansTheRest) {
+TEST(Twin, AKilledSupervisorEndsItsDaemonsAndDownCleansTheRest) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("k"), 2, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -201,7 +201,7 @@ TEST(Twin, AKilledSupervisorTakesItsDaemonsAlongAndDownCleansTheRest) {
   expect_nothing_left(layout.cluster, processes);
 }
 
-// What is in /var/tmp/frr, by name and inode: a pid of a twin's own PID namespace is soon another's as well.
+// The contents of /var/tmp/frr by name and inode: another twin's PID namespace soon has the same pids.
 std::set<std::string> frr_scratch() {
   std::set<std::string> out;
   std::error_code none;
@@ -213,8 +213,8 @@ std::set<std::string> frr_scratch() {
   return out;
 }
 
-// FRR's daemons make /var/tmp/frr/NAME.PID, and one that is killed leaves it. It is looked for in the mounts
-// of the daemon itself, so that nothing else on this machine that runs FRR is mistaken for a twin.
+// FRR daemons create /var/tmp/frr/NAME.PID, and a killed daemon leaves it behind. The test searches the
+// mounts of the daemon itself, so that another FRR on this machine is not mistaken for that of a twin.
 TEST(Twin, LeavesNothingInVarTmpHoweverADaemonEnds) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("v"), 1, 1, 0);
@@ -238,7 +238,7 @@ TEST(Twin, LeavesNothingInVarTmpHoweverADaemonEnds) {
   EXPECT_EQ(frr_scratch(), before);
 }
 
-TEST(Twin, UpAfterAKilledSupervisorCleansAndSaysSo) {
+TEST(Twin, UpAfterAKilledSupervisorCleansAndReportsIt) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("r"), 2, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -260,7 +260,7 @@ TEST(Twin, UpAfterAKilledSupervisorCleansAndSaysSo) {
   EXPECT_TRUE(report->sound());
 }
 
-TEST(Twin, ACableThatLostAnEndIsNamed) {
+TEST(Twin, ReportsACableThatLostAnEnd) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("c"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -293,7 +293,7 @@ TEST(Twin, AHungSupervisorIsKilledByDown) {
   expect_nothing_left(layout.cluster, processes_of(*report));
 }
 
-// A stop at each kind of step, as Ctrl-C gives it.
+// A stop at each kind of step, as by Ctrl-C.
 class TwinStopped : public testing::TestWithParam<const char*> {};
 
 TEST_P(TwinStopped, LeavesNothing) {
@@ -337,7 +337,7 @@ TEST(Twin, AnInterruptedLauncherLeavesNothing) {
   }
 }
 
-TEST(Twin, ADaemonThatDiesOrHangsIsToldAndStartsAgainOnRequestOnly) {
+TEST(Twin, ReportsADeadOrHungDaemonAndRestartsItOnRequestOnly) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("d"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -366,7 +366,7 @@ TEST(Twin, ADaemonThatDiesOrHangsIsToldAndStartsAgainOnRequestOnly) {
   EXPECT_FALSE(restart_daemon(layout.cluster, "leaf0", "ospfd"));
 }
 
-TEST(Twin, ADaemonThatCanNotStartFailsTheWholeUpWithItsWords) {
+TEST(Twin, ADaemonThatCannotStartFailsUpWithItsMessage) {
   NEEDS_ROOT;
   TwinOptions options = without_lldp();
   options.frr_profile = "no-such-profile";
@@ -379,7 +379,7 @@ TEST(Twin, ADaemonThatCanNotStartFailsTheWholeUpWithItsWords) {
   expect_nothing_left(layout.cluster, {});
 }
 
-TEST(Twin, OffloadAndLongPortNamesAreAsTheLayoutSays) {
+TEST(Twin, OffloadAndLongPortNamesFollowTheLayout) {
   NEEDS_ROOT;
   TwinLayout layout{test_cluster("o"),
                     {{"a", TwinRole::host, false}, {"b", TwinRole::host, false}},

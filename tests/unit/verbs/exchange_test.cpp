@@ -1,4 +1,4 @@
-// The out-of-band exchange against peers that speak something else, lie, are cut off or say nothing.
+// The out-of-band exchange against peers that use another protocol, send bad values, disconnect or hang.
 #include "bench/verbs/exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ Call within_ms(int milliseconds) {
               .stop = {}};
 }
 
-// What a server makes of a peer that sends these bytes and, if so, closes.
+// The result of a server whose peer sends these bytes and then, if `closes`, closes the connection.
 Result<Json> meet(const std::string& bytes, bool closes, int deadline_ms = 5000) {
   const auto own = parse_address("127.0.0.1", 0);
   auto listener = listen_on(*own);
@@ -59,7 +59,7 @@ TEST(Exchange, TwoEndsGreetAndTalk) {
   EXPECT_EQ(answer.error().text(), "127.0.0.1 says: no such device");
 }
 
-TEST(Exchange, ABadPeerIsAClearError) {
+TEST(Exchange, AnInvalidPeerIsAClearError) {
   const std::string order = framed({{"kind", "order"}});
   const auto error_of = [](const Result<Json>& got) {
     return got ? std::string("none") : got.error().text();
@@ -77,7 +77,7 @@ TEST(Exchange, ABadPeerIsAClearError) {
             "exchange with 127.0.0.1: '' came where 'order' was due");
 }
 
-TEST(Exchange, EveryCutOffIsToldAndNothingHangs) {
+TEST(Exchange, EveryTruncationIsReportedAndNothingHangs) {
   const std::string whole = hello() + framed({{"kind", "order"}, {"workload", Json::object()}});
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto got = meet(whole.substr(0, size), true);
@@ -104,13 +104,13 @@ EndAddress sample() {
   return out;
 }
 
-TEST(EndAddress, ReadsBackAsItWas) {
+TEST(EndAddress, RoundTrips) {
   const auto back = end_address_from(to_json(sample()), 2, 65536);
   ASSERT_TRUE(back) << back.error().text();
   EXPECT_EQ(to_json(*back), to_json(sample()));
 }
 
-TEST(EndAddress, EveryFieldThatLacksOrLiesIsRefused) {
+TEST(EndAddress, RefusesEveryMissingOrInvalidField) {
   const Json good = to_json(sample());
   for (const auto& item : good.items()) {
     for (const Json& lie :
@@ -136,7 +136,7 @@ TEST(EndAddress, EveryFieldThatLacksOrLiesIsRefused) {
   EXPECT_FALSE(end_address_from(odd, 2, 65536));
 }
 
-TEST(Gid, OnlySysfsFormIsRead) {
+TEST(Gid, AcceptsSysfsFormatOnly) {
   const std::string text = "fe80:0000:0000:0000:0000:00ff:fe00:0001";
   ASSERT_TRUE(parse_gid(text));
   EXPECT_EQ(gid_text(*parse_gid(text)), text);

@@ -1,4 +1,4 @@
-// Why RDMA can't run, on recorded trees and facts.
+// The reasons why RDMA cannot run, on recorded trees and facts.
 #include "bench/verbs/precheck.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two devices as a server with ConnectX NICs has them (mlx5: every address is there as RoCE v1 and as v2).
+// Two devices of a server with ConnectX NICs (mlx5: every address has a RoCE v1 and a v2 GID).
 class RecordedTree {
  public:
   RecordedTree() {
@@ -73,7 +73,7 @@ class Precheck : public ::testing::Test {
   Facts good_;
 };
 
-TEST_F(Precheck, AGoodEndHasNothingInTheWay) { EXPECT_EQ(texts(good_), Texts{}); }
+TEST_F(Precheck, AHealthyEndHasNoObstacle) { EXPECT_EQ(texts(good_), Texts{}); }
 
 TEST_F(Precheck, TheGidIsChosenByTypeAndAddress) {
   const auto gid = choose_gid(good_.devices, "10.0.0.1", "");
@@ -88,7 +88,7 @@ TEST_F(Precheck, TheGidIsChosenByTypeAndAddress) {
   EXPECT_FALSE(choose_gid(good_.devices, "ten", ""));
 }
 
-TEST_F(Precheck, DevicesAndGidsThatAreMissingAreNamed) {
+TEST_F(Precheck, ReportsMissingDevicesAndGids) {
   Facts bad = good_;
   bad.devices.clear();
   EXPECT_EQ(texts(bad),
@@ -112,7 +112,7 @@ TEST_F(Precheck, DevicesAndGidsThatAreMissingAreNamed) {
                   "mlx5_0 has it as RoCE v2 on eth0"});
 }
 
-TEST_F(Precheck, PortsInterfacesAndAccessAreNamed) {
+TEST_F(Precheck, ReportsPortsInterfacesAndAccess) {
   Facts bad = good_;
   bad.devices[0].ports[0].facts.state = "INIT";
   EXPECT_EQ(texts(bad), Texts{"port-state: mlx5_0 port 1 is INIT"});
@@ -129,7 +129,7 @@ TEST_F(Precheck, PortsInterfacesAndAccessAreNamed) {
   EXPECT_EQ(texts(bad), Texts{"access: /dev/infiniband/uverbs0: Permission denied"});
 }
 
-TEST_F(Precheck, TheWayToThePeerIsNamed) {
+TEST_F(Precheck, ReportsThePathToThePeer) {
   Facts bad = good_;
   bad.no_route = "Network is unreachable";
   EXPECT_EQ(texts(bad), Texts{"route: no route from eth0 to 10.0.0.2: Network is unreachable"});
@@ -145,7 +145,7 @@ TEST_F(Precheck, TheWayToThePeerIsNamed) {
   EXPECT_EQ(texts(bad), Texts{}) << "never asked";
 }
 
-TEST_F(Precheck, MtuAndMemlockAreMeasuredAgainstTheWorkload) {
+TEST_F(Precheck, ChecksMtuAndMemlockAgainstTheWorkload) {
   Facts bad = good_;
   bad.netdev_mtu = 1500;
   Workload workload;

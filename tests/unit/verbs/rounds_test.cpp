@@ -1,4 +1,4 @@
-// Pairs over RDMA as a suite runs them, with probes that say what they are told to say.
+// Pairs over RDMA as a suite runs them, with scripted probes.
 #include "bench/verbs/rounds.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class RdmaRounds : public ::testing::Test {
   }
 
   static std::string say(const Json& line) { return "printf '%s\\n' '" + line.dump() + "'\n"; }
-  // What a server and a client do, in sh; each keeps its order, by its role.
+  // Sets the scripts (sh) of the server and the client; each saves the order that it receives, by role.
   void probes(const std::string& server, const std::string& client) const {
     std::ofstream script(folder_ / "probe");
     script << "#!/bin/sh\ncd " << folder_
@@ -83,7 +83,7 @@ class RdmaRounds : public ::testing::Test {
   VerbsPlan plan_;
 };
 
-TEST_F(RdmaRounds, ARepeatIsOneFigureBesideWhatRoceLeavesOfTheLink) {
+TEST_F(RdmaRounds, EachRepeatIsOneSampleAndNominalIsTheRoceGoodput) {
   plan_.repeats = 3;
   probes(say(kListening) + say(server_saw()), say(at_rate(48e9)));
   const Measurement made = run_one();
@@ -97,7 +97,7 @@ TEST_F(RdmaRounds, ARepeatIsOneFigureBesideWhatRoceLeavesOfTheLink) {
   EXPECT_FALSE(made.cpu_limited);
 }
 
-TEST_F(RdmaRounds, EachEndIsToldItsDeviceAndTheSendersTrafficClass) {
+TEST_F(RdmaRounds, EachEndGetsItsDeviceAndTheSendersTrafficClass) {
   probes(say(kListening) + say(server_saw()), say(at_rate(1e9)));
   EXPECT_EQ(run_one().error, "");
   EXPECT_EQ(order("server").value("device", ""), "mlx5_2");
@@ -112,7 +112,7 @@ TEST_F(RdmaRounds, EachEndIsToldItsDeviceAndTheSendersTrafficClass) {
   EXPECT_EQ(order("client")["workload"].value("trafficClass", 0), 102);
 }
 
-TEST(RdmaTraffic, ASuitesWordsAreOperationsThatCanRun) {
+TEST(RdmaTraffic, WorkloadsOfASuiteMapToValidOperations) {
   using Word = lockstep::Workload;
   const auto runs = [](Word word, Operation operation, Measure measure) {
     const auto traffic = traffic_of(word);
@@ -144,7 +144,7 @@ TEST_F(RdmaRounds, LatenciesOfAllRepeatsAreOneDistribution) {
   EXPECT_TRUE(order("client").value("histogram", false));
 }
 
-TEST_F(RdmaRounds, CountersThatSayMoreThanTrafficAreSummedByEnd) {
+TEST_F(RdmaRounds, SumsCountersOtherThanTrafficByEnd) {
   plan_.repeats = 2;
   Json client = at_rate(1e9);
   client["counters"]["client"] = {{{"counter", "packet_seq_err"}, {"by", 3}},
@@ -163,7 +163,7 @@ TEST_F(RdmaRounds, CountersThatSayMoreThanTrafficAreSummedByEnd) {
   EXPECT_EQ(made.counters[1].side, "source");
 }
 
-TEST_F(RdmaRounds, WhatIsInTheWayIsNotTheFabricsFaultAndACompletionErrorIs) {
+TEST_F(RdmaRounds, AnObstacleIsNotTheFabricsFaultButACompletionErrorIs) {
   const Json blocked{{"ok", false}, {"trouble", "transport"}, {"error", "an MTU of 200 is too small"}};
   probes(say(kListening) + "exec sleep 20\n", say(blocked));
   const Measurement unknown = run_one();
@@ -177,7 +177,7 @@ TEST_F(RdmaRounds, WhatIsInTheWayIsNotTheFabricsFaultAndACompletionErrorIs) {
   EXPECT_EQ(failed.error, "gpu1:rail0: RETRY_EXC_ERR: the peer is gone");
 }
 
-TEST_F(RdmaRounds, AProbeThatIsKilledIsTheToolsTroubleAndIsNamed) {
+TEST_F(RdmaRounds, AKilledProbeIsAToolErrorAndIsReported) {
   const Json cut{{"ok", false}, {"trouble", "path"}, {"error", "closed by the peer"}};
   probes(say(kListening) + "kill -9 $$\n", say(cut));
   const Measurement server = run_one();
@@ -192,7 +192,7 @@ TEST_F(RdmaRounds, AProbeThatIsKilledIsTheToolsTroubleAndIsNamed) {
   EXPECT_NE(run_one().error.find("said what is no JSON object"), std::string::npos);
 }
 
-TEST_F(RdmaRounds, APartOfALineThatIsNoObjectIsTheToolsTroubleAndIsNamed) {
+TEST_F(RdmaRounds, AMalformedLineIsAToolErrorAndIsReported) {
   Json strange_server = server_saw();
   strange_server["counters"] = Json::array();
   Json strange_client = at_rate(1e9);
@@ -214,21 +214,21 @@ TEST_F(RdmaRounds, APartOfALineThatIsNoObjectIsTheToolsTroubleAndIsNamed) {
   }
 }
 
-TEST_F(RdmaRounds, AResultWithoutAFigureIsTheToolsTrouble) {
+TEST_F(RdmaRounds, AResultWithoutAFigureIsAToolError) {
   for (const Json& histogram : {Json(7), Json::object()}) {
     plan_.workload = lockstep::Workload::write_latency;
     probes(say(kListening) + say(server_saw()), say(client_saw({{"histogram", histogram}})));
     const Measurement made = run_one();
     EXPECT_EQ(made.trouble, Trouble::tool);
-    EXPECT_EQ(made.error, "gpu1:rail0: the probe told no latency");
+    EXPECT_EQ(made.error, "gpu1:rail0: the probe reported no latency");
   }
   plan_.workload = lockstep::Workload::write_bandwidth;
   probes(say(kListening) + say(server_saw()), say(client_saw(Json::object())));
-  EXPECT_EQ(run_one().error, "gpu1:rail0: the probe told no rate");
+  EXPECT_EQ(run_one().error, "gpu1:rail0: the probe reported no rate");
 }
 
-TEST_F(RdmaRounds, AProbeThatHangsHoldsUpItsOwnPairOnly) {
-  // `start` is what the healthy pair has to spawn its two shells in, on a busy machine too.
+TEST_F(RdmaRounds, AHungProbeDelaysItsOwnPairOnly) {
+  // `start` must be long enough for the healthy pair to spawn its two shells, even on a busy machine.
   plan_.timing = {std::chrono::milliseconds(50), std::chrono::milliseconds(3000),
                   std::chrono::milliseconds(50), std::chrono::milliseconds(50)};
   plan_.rounds = {{{0, 1}, {2, 1}}};
@@ -243,7 +243,7 @@ TEST_F(RdmaRounds, AProbeThatHangsHoldsUpItsOwnPairOnly) {
   EXPECT_EQ(made[1].error, "");
 }
 
-TEST_F(RdmaRounds, AnEndWithoutRdmaIsTheReasonAndTheOthersRun) {
+TEST_F(RdmaRounds, AnEndWithoutRdmaIsReportedAndTheOthersRun) {
   plan_.rounds = {{{0, 1}}, {{0, 2}}};
   ends_[1] = {"", "no RDMA device on gpu2:rail0: this machine has none", 0};
   probes(say(kListening) + say(server_saw()), say(at_rate(1e9)));
@@ -254,7 +254,7 @@ TEST_F(RdmaRounds, AnEndWithoutRdmaIsTheReasonAndTheOthersRun) {
   EXPECT_TRUE(made[1].ok());
 }
 
-TEST_F(RdmaRounds, AnEndThatWaitedForACpuIsSaidSo) {
+TEST_F(RdmaRounds, ReportsAnEndThatWaitedForACpu) {
   Json server = server_saw();
   server["waited"] = 0.25;
   probes(say(kListening) + say(server), say(at_rate(1e9)));
@@ -265,7 +265,7 @@ TEST_F(RdmaRounds, AnEndThatWaitedForACpuIsSaidSo) {
   EXPECT_FALSE(run_one().cpu_limited) << "98 % of nominal: the link set the limit";
 }
 
-TEST_F(RdmaRounds, StopEndsItAndWhatWasNotMeasuredIsCancelled) {
+TEST_F(RdmaRounds, AStopEndsTheRunAndCancelsTheRest) {
   plan_.rounds = {{{0, 1}}, {{1, 0}}};
   probes("exec sleep 20\n", "");
   std::stop_source stop;
@@ -278,7 +278,7 @@ TEST_F(RdmaRounds, StopEndsItAndWhatWasNotMeasuredIsCancelled) {
   for (const Measurement& one : *made) EXPECT_EQ(one.trouble, Trouble::cancelled);
 }
 
-TEST_F(RdmaRounds, RefusesWhatRdmaDoesNotCarryAndEndpointsThatAreNotThere) {
+TEST_F(RdmaRounds, RefusesWorkloadsWithoutRdmaAndUnknownEndpoints) {
   plan_.workload = lockstep::Workload::ring_allreduce;
   EXPECT_FALSE(run_rounds(plan_, endpoints_, ends_));
   plan_.workload = lockstep::Workload::stream;
@@ -300,7 +300,7 @@ Facts facts_with(const std::string& device_port) {
   return out;
 }
 
-TEST(RdmaEnds, AreOfTheEndpointsOwnPort) {
+TEST(RdmaEnds, UseTheDeviceOfTheEndpointsPort) {
   ProbeEndpoint at;
   at.endpoint = {"gpu1", "rail0", "10.0.0.1", "leaf0", "0"};
   EXPECT_EQ(rdma_end_of(at, facts_with("rail0")).device, "mlx5_0");
@@ -315,8 +315,8 @@ TEST(RdmaEnds, AreOfTheEndpointsOwnPort) {
   Facts none = facts_with("rail0");
   none.devices.clear();
   EXPECT_EQ(rdma_end_of(at, none).why_not, "no RDMA device on gpu1:rail0: this machine has none");
-  at.unreachable = "nothing here reaches it";
-  EXPECT_EQ(find_rdma_end(HostFiles("/"), at, {}).why_not, "gpu1:rail0: nothing here reaches it");
+  at.unreachable = "it is unreachable from this machine";
+  EXPECT_EQ(find_rdma_end(HostFiles("/"), at, {}).why_not, "gpu1:rail0: it is unreachable from this machine");
   at.unreachable.clear();
   at.netns = "/run/netns/lab-gpu1";
   EXPECT_EQ(find_rdma_end(HostFiles("/"), at, {}).why_not,

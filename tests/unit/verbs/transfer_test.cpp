@@ -1,4 +1,4 @@
-// The loops that post and poll, against a queue that shows faults which rxe can't be made to show.
+// The loops that post and poll, against a queue with faults that rxe cannot produce.
 #include "bench/verbs/transfer.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-// Completes what is posted when it is polled for; each fault is told to it by a member.
+// Completes posted requests when polled; each member below sets a fault.
 class FakeVerbsQueue final : public WorkQueue {
  public:
   struct Posted {
@@ -61,12 +61,12 @@ class FakeVerbsQueue final : public WorkQueue {
     return static_cast<int>(filled);
   }
 
-  bool refuses = false;  // to post
+  bool refuses = false;  // refuses to post
   bool silent = false;   // nothing is completed
   bool gone = false;     // polling fails
   std::uint64_t lie = 0;
   ibv_wc_status status = IBV_WC_SUCCESS;
-  std::uint64_t arrives = 0;  // messages of the far end
+  std::uint64_t arrives = 0;  // messages from the far end
   std::uint32_t length = 64;
 
   std::vector<std::size_t> lists;  // lengths
@@ -101,7 +101,7 @@ class Transfers : public ::testing::Test {
   std::vector<std::uint8_t> memory_;
 };
 
-TEST_F(Transfers, PostsInListsAndSignalsOneOfSoManyAndTheLast) {
+TEST_F(Transfers, PostsInListsAndSignalsEveryEighthAndTheLast) {
   const Transfer done = send_bandwidth(at(), workload_);
   EXPECT_EQ(done.failure.text, "");
   EXPECT_EQ(done.completed, 100U);
@@ -115,7 +115,7 @@ TEST_F(Transfers, PostsInListsAndSignalsOneOfSoManyAndTheLast) {
   EXPECT_EQ(done.seen.count(), 13U);
 }
 
-TEST_F(Transfers, QueuePairsShareTheCountAndWarmUpIsNotCounted) {
+TEST_F(Transfers, QueuePairsShareTheCountExcludingWarmUp) {
   workload_.queue_pairs = 3;
   workload_.warm_up = 40;
   const Transfer done = send_bandwidth(at(), workload_);
@@ -125,7 +125,7 @@ TEST_F(Transfers, QueuePairsShareTheCountAndWarmUpIsNotCounted) {
   EXPECT_GE(done.completed, 100U - workload_.signal_every);
 }
 
-TEST_F(Transfers, ADurationEndsAndItsLastMessagesAreAccountedFor) {
+TEST_F(Transfers, ADurationEndsAndCountsItsLastMessages) {
   workload_.iterations = 0;
   workload_.duration_ms = 5;
   workload_.signal_every = 7;
@@ -136,7 +136,7 @@ TEST_F(Transfers, ADurationEndsAndItsLastMessagesAreAccountedFor) {
   EXPECT_EQ(done.completed, queue_.posted.size());
 }
 
-TEST_F(Transfers, ADeviceThatCantBePolledIsNamed) {
+TEST_F(Transfers, ReportsADeviceThatCannotBePolled) {
   queue_.gone = true;
   for (const auto run : {send_bandwidth, receive_bandwidth, read_latency, send_ping, send_pong}) {
     const Transfer done = run(at(), workload_);
@@ -153,7 +153,7 @@ TEST_F(Transfers, NeverMoreThanTheDepthIsInFlight) {
   EXPECT_EQ(done.failure.text, "nothing was completed for 20 ms, after 0 were");
 }
 
-TEST_F(Transfers, TheDeadlineEndsWhatNeverCompletes) {
+TEST_F(Transfers, TheDeadlineEndsATransferThatNeverCompletes) {
   queue_.silent = true;
   workload_.stall_ms = 60'000;
   at().deadline_ns = now_ns() + 5'000'000;
@@ -161,30 +161,30 @@ TEST_F(Transfers, TheDeadlineEndsWhatNeverCompletes) {
             "not through at its deadline, after 0 were completed");
 }
 
-TEST_F(Transfers, AnInterruptionIsTheReason) {
+TEST_F(Transfers, AnInterruptionIsReportedAsTheReason) {
   queue_.silent = true;
   at().interruption = [] { return Failure{Trouble::path, "the peer is gone"}; };
   EXPECT_EQ(send_bandwidth(at_, workload_).failure.text, "the peer is gone");
 }
 
-TEST_F(Transfers, AFailedCompletionIsToldInWords) {
+TEST_F(Transfers, AFailedCompletionIsReportedByName) {
   queue_.status = IBV_WC_RETRY_EXC_ERR;
   const Failure failure = send_bandwidth(at(), workload_).failure;
   EXPECT_EQ(failure.trouble, Trouble::path);
   EXPECT_TRUE(failure.text.starts_with("RETRY_EXC_ERR: the peer did not acknowledge")) << failure.text;
 }
 
-TEST_F(Transfers, ADeviceThatLiesOrRefusesIsNotBelieved) {
+TEST_F(Transfers, RejectsInvalidCompletionsAndReportsRefusals) {
   queue_.lie = 1U << 20U;
   EXPECT_NE(send_bandwidth(at(), workload_).failure.text.find("which is not in flight"), std::string::npos);
-  queue_.lie = std::uint64_t{5} << 48U;  // a queue pair that is not there
+  queue_.lie = std::uint64_t{5} << 48U;  // a queue pair that does not exist
   EXPECT_NE(send_bandwidth(at(), workload_).failure.text.find("which is not in flight"), std::string::npos);
   queue_.lie = 0;
   queue_.refuses = true;
   EXPECT_EQ(send_bandwidth(at(), workload_).failure.text, "posting: ibv_post_send: no room");
 }
 
-TEST_F(Transfers, ReceivesArePostedAgainInListsUntilTheTotalIsThere) {
+TEST_F(Transfers, RepostsReceivesInListsUntilTheTotalArrived) {
   workload_.operation = Operation::send;
   queue_.arrives = 100;
   ASSERT_EQ(Receives(at(), workload_).post_all().text, "");
@@ -196,7 +196,7 @@ TEST_F(Transfers, ReceivesArePostedAgainInListsUntilTheTotalIsThere) {
   EXPECT_EQ(queue_.receives.size(), 64U - 100U + 96U) << "all but the last four, which fill no list";
 }
 
-TEST_F(Transfers, AMessageOfAnotherLengthIsWrong) {
+TEST_F(Transfers, AMessageOfAnotherLengthIsAnError) {
   workload_.operation = Operation::send;
   queue_.arrives = 1;
   queue_.length = 63;
@@ -207,7 +207,7 @@ TEST_F(Transfers, AMessageOfAnotherLengthIsWrong) {
   EXPECT_EQ(failure.text, "a message of 63 bytes came, not of 64");
 }
 
-TEST_F(Transfers, MessagesThatAreMissingAreAStall) {
+TEST_F(Transfers, MissingMessagesAreAStall) {
   workload_.operation = Operation::send;
   queue_.arrives = 99;
   ASSERT_EQ(Receives(at(), workload_).post_all().text, "");
@@ -215,7 +215,7 @@ TEST_F(Transfers, MessagesThatAreMissingAreAStall) {
   EXPECT_EQ(receive_bandwidth(at_, workload_).failure.text, "nothing was completed for 20 ms, after 99 were");
 }
 
-TEST(Window, ACompletionStandsForAllBeforeItAndIsTakenOnce) {
+TEST(Window, ACompletionCoversAllBeforeItAndCountsOnce) {
   SendWindow window(8, 3);
   for (int i = 0; i < 7; ++i) EXPECT_EQ(window.take(false).signalled, i == 2 || i == 5);
   EXPECT_EQ(window.room(), 1U);

@@ -1,4 +1,4 @@
-// Workloads as input, payload patterns, completion errors in words.
+// Parsing of workloads, payload patterns, descriptions of completion errors.
 #include "bench/verbs/workload.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-TEST(Workload, ReadsBackAsItWas) {
+TEST(Workload, RoundTrips) {
   Workload one;
   one.operation = Operation::read;
   one.bytes = 7;
@@ -27,9 +27,9 @@ TEST(Workload, ReadsBackAsItWas) {
   EXPECT_EQ(*back, one);
 }
 
-TEST(Workload, WhatCannotRunIsRefusedWithItsKey) {
+TEST(Workload, RefusesInvalidWorkloadsByKey) {
   const auto why = [](const Json& json) {
-    const auto got = workload_from(Json::parse(json.dump()));  // as it is read: numbers are unsigned
+    const auto got = workload_from(Json::parse(json.dump()));  // as in input: numbers are unsigned
     return got ? std::string("taken") : got.error().text();
   };
   EXPECT_EQ(why({{"retries", 7}}), "RDMA workload: retries must be a number from 0 to 6");
@@ -49,7 +49,7 @@ TEST(Workload, WhatCannotRunIsRefusedWithItsKey) {
   EXPECT_EQ(why(Json::array()), "RDMA workload: not a JSON object");
 }
 
-TEST(Order, OnlyWhatIsKnownIsTaken) {
+TEST(Order, RefusesUnknownFields) {
   EXPECT_TRUE(order_from(R"({"role":"server","address":"10.0.0.2","peer":"10.0.0.1"})"));
   for (const char* text :
        {"", "[]", "{}", R"({"role":"server"})", R"({"role":"king","address":"a","peer":"b"})",
@@ -62,7 +62,7 @@ TEST(Order, OnlyWhatIsKnownIsTaken) {
     EXPECT_FALSE(order_from(text)) << text;
 }
 
-TEST(Pattern, OneWrongByteIsFoundWhereverItIs) {
+TEST(Pattern, FindsOneWrongByteAtAnyPosition) {
   std::vector<std::uint8_t> bytes(301);
   fill(bytes, 9, 5);
   EXPECT_FALSE(first_difference(bytes, 9, 5));
@@ -76,13 +76,13 @@ TEST(Pattern, OneWrongByteIsFoundWhereverItIs) {
     EXPECT_EQ(found->found ^ found->expected, 0x40);
     bytes[i] ^= 0x40U;
   }
-  // A part of it is the same bytes as in the whole.
+  // A part of the pattern has the same bytes as in the whole pattern.
   std::vector<std::uint8_t> part(100);
   fill(part, 9, 105);
   EXPECT_TRUE(std::equal(part.begin(), part.end(), bytes.begin() + 100));
 }
 
-TEST(Pattern, WhatDidNotArriveShowsInEveryByte) {
+TEST(Pattern, MissingDataDiffersInEveryByte) {
   std::vector<std::uint8_t> pattern(64);
   std::vector<std::uint8_t> before(64);
   fill(pattern, 1, 3);
@@ -90,7 +90,7 @@ TEST(Pattern, WhatDidNotArriveShowsInEveryByte) {
   for (std::size_t i = 0; i < pattern.size(); ++i) EXPECT_NE(pattern[i], before[i]);
 }
 
-TEST(Payload, EverySlotThatAMessageWasDueInIsCompared) {
+TEST(Payload, ComparesEverySlotThatShouldHaveAMessage) {
   Workload write;
   write.bytes = 100;
   write.queue_pairs = 2;
@@ -116,10 +116,10 @@ TEST(Payload, EverySlotThatAMessageWasDueInIsCompared) {
             std::string::npos);
 }
 
-TEST(Completion, EveryStatusHasItsWords) {
+TEST(Completion, EveryStatusHasADescription) {
   for (int status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_GENERAL_ERR; ++status) {
     const std::string text = describe(static_cast<ibv_wc_status>(status));
-    // Our names are those of verbs.h without their prefix, as ibv_wc_status_str(3) has no such names.
+    // Our names are those of verbs.h without their prefix; ibv_wc_status_str(3) has no such names.
     EXPECT_EQ(text.find("libibverbs does not"), std::string::npos) << status;
     EXPECT_NE(text.find("_ERR: "), std::string::npos) << text;
   }

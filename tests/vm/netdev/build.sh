@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# build.sh FOLDER MODULE: a kernel module in FOLDER/MODULE.ko, for the kernel there (kernel.sh), built against Debian's
-# headers of the same version, which are unpacked and not installed: `test_nic`, our own beside this script, or
-# `netdevsim`, of the same kernel's source, as Debian's kernel has none. Made again when the kernel or the source
-# changes. Exit code 77, with one line of why: not to be had here.
+# build.sh FOLDER MODULE: builds the kernel module FOLDER/MODULE.ko for the kernel in FOLDER (kernel.sh)
+# against Debian's headers of the same version, which are unpacked without being installed: `test_nic`, our
+# own beside this script, or `netdevsim` from the source of the same kernel, as Debian's kernel lacks it.
+# Repeated when the kernel or the source changes. Exit code 77, with one line of why: not available here.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 folder=$(realpath -m "$1")
@@ -21,7 +21,7 @@ source=
 of="$release $version $source"
 [ "$(cat "$module.of" 2>/dev/null)" != "$of" ] || exit 0
 
-# What linux-headers depends on, less the compiler's metapackage.
+# The dependencies of linux-headers without the metapackage of the compiler.
 if [ "$(cat headers/made-of 2>/dev/null)" != "$release $version" ]; then
   rm -rf headers && mkdir headers
   kbuild=$(apt-cache depends "linux-headers-$release" 2>/dev/null | awk '/Depends: linux-kbuild-/ {print $2}') ||
@@ -32,7 +32,7 @@ if [ "$(cat headers/made-of 2>/dev/null)" != "$release $version" ]; then
   rm headers/*.deb
   echo "$release $version" >headers/made-of
 fi
-# The one absolute path in Debian's headers: where the common ones are.
+# The only absolute path in Debian's headers: the folder of the common headers.
 sed -i "s#[^ ]*/usr/src/#$folder/headers/usr/src/#" "headers/usr/src/linux-headers-$release/Makefile"
 
 rm -rf module && mkdir module
@@ -42,7 +42,7 @@ case $module in
     printf 'obj-m := test_nic.o\ntest_nic-y := nic.o nic_buffers.o nic_ethtool.o nic_headroom.o\n' >module/Makefile
     ;;
   netdevsim)
-    # linux-source-6.1 of 6.1.0-NN: 140 MB to download and 15 s to read through, of which one folder is kept.
+    # linux-source-6.1 for 6.1.0-NN: 140 MB to download and 15 s to unpack, of which one folder is kept.
     source=linux-source-$(cut -d. -f1-2 <<<"$release")
     download module "$source=$version" || without_module "the kernel's source can't be downloaded"
     dpkg --fsys-tarfile module/*.deb | tar -xO "./usr/src/$source.tar.xz" |

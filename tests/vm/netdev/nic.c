@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_nic: a network device that takes over dcbnl and ethtool what a RoCE NIC takes, and tells what it was
- * told. `ip link add NAME type test_nic`; of two made one after the other each is the other's peer, so that
- * what one sends the other receives. It counts frames by priority and enforces nothing: no frame is ever
- * paused, and no link is faster than another. What ethtool sets is in nic_ethtool.c.
+ * test_nic: a network device that accepts over dcbnl and ethtool what a RoCE NIC accepts, and reports what
+ * was set. `ip link add NAME type test_nic`; two devices created one after the other are peers: what one
+ * sends the other receives. It counts frames by priority and enforces nothing: no frame is ever paused, and
+ * no link is faster than another. The ethtool settings are in nic_ethtool.c.
  *
- * The rules by which it refuses are the module parameter `personality` at the time the device is made:
- *   plain   takes everything that fits
+ * The module parameter `personality` at the time of creation selects the rules by which it refuses settings:
+ *   plain   accepts everything that fits
  *   mlx5    (mlx5/core/en_dcbnl.c, en/port_buffer.h) global pause and PFC exclude each other (EBUSY);
- *           buffers are cut to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to 1 Gbit/s; ETS
- *           begins with the vendor's algorithm and priorities 0 and 1 crossed, and its shares sum to 100 %;
- *           a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0 the
- *           firmware's; (en_ethtool.c) rings are rounded up to powers of two. (torvalds/linux 06449e9fba1e,
- *           84a83eba5c5a) The PFC delay is the length of the cable in metres, 7 at first; 0 and 1000 and more
- *           are dropped without a word. The firmware places lossless priorities until sizes are set; from
- *           then on a lossless buffer below xoff + MTU + cell is refused (ENOMEM), of PFC after it is on
- *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS begins with all priorities in class 0, and no share
- *           is 0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's
- *           (EINVAL); no LRO
+ *           buffers are rounded down to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to
+ *           1 Gbit/s; ETS starts with the vendor's algorithm and priorities 0 and 1 swapped, and its shares
+ *           must add up to 100 %; a DSCP has one priority, the last one set; DCBX belongs to the host with
+ *           IEEE, or with mode 0 to the firmware; (en_ethtool.c) rings are rounded up to powers of two.
+ *           (torvalds/linux 06449e9fba1e, 84a83eba5c5a) The PFC delay is the length of the cable in metres,
+ *           initially 7; 0 and 1000 and more are ignored silently. The firmware places lossless priorities
+ *           until sizes are set; from then on a lossless buffer below xoff + MTU + cell is refused (ENOMEM),
+ *           for PFC only after PFC is on
+ *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS starts with all priorities in class 0, and no share
+ *           may be 0 when they add up to 100 %; one lossless priority; nothing while DCBX does not belong to
+ *           the host (EINVAL); no LRO
  *   mlxsw   (mlxsw/spectrum_dcb.c, spectrum_buffers.c, spectrum_qdisc.c; amitcohen1/linux_mlxsw cd6c5dc0c90c)
  *           global pause and PFC exclude each other (EINVAL); a headroom of 2 * delay + MTU above two MTUs,
  *           in cells of 192 bytes, where the delay is in bits, and buffers by traffic class: DCB mode, in
- *           which sizes can't be set (EINVAL). While an ets or prio qdisc is offloaded as the root, TC mode:
- *           all priorities in buffer 0 until sizes are set, none below two MTUs, and the delay counts for
- *           nothing. More than the port has is ENOBUFS. ETS by dcbnl begins with all priorities in strict
- *           class 0, and knows strict and shares that sum to 100 % (EINVAL); a rate without bounds is a
- *           number; no trust table; DCBX is the host's with IEEE
- * What its driver is called (ethtool -i): test_nic, mlx5_core, bnxt_en, mlxsw_spectrum4.
+ *           which sizes cannot be set (EINVAL). While an ets or prio qdisc is offloaded as the root, TC
+ *           mode: all priorities in buffer 0 until sizes are set, none below two MTUs, and the delay has no
+ *           effect. More than the port has is ENOBUFS. ETS by dcbnl starts with all priorities in strict
+ *           class 0, and supports strict and shares that add up to 100 % (EINVAL); an unlimited rate is a
+ *           number; no trust table; DCBX belongs to the host with IEEE
+ * The driver names (ethtool -i) are test_nic, mlx5_core, bnxt_en, mlxsw_spectrum4.
  * Its module is a QSFP-DD (CMIS) as plain and mlxsw, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as
  * bnxt.
- * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, buffer, trust, link,
- * fec, rings, channels and coalescing (EINVAL), offload, after which qdiscs stay in software, and module,
- * which then can't be read (EIO); and a device's name, whose FEC then can't be read (EIO).
- * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
- * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
+ * `refuse`: what is refused from now on in addition: any of ets, app, maxrate, buffer, trust, link, fec,
+ * rings, channels and coalescing (EINVAL), offload, after which qdiscs stay in software, and module, which
+ * then cannot be read (EIO); and the name of a device, whose FEC then cannot be read (EIO).
+ * `peer_willing`: a DCBX peer has announced its own ETS and PFC, and that it is willing.
+ * Kernel code, and therefore under the licence of the kernel, unlike the rest of this repository.
  */
 #include <linux/dcbnl.h>
 #include <linux/etherdevice.h>
@@ -61,7 +62,7 @@ MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is wil
 #define RATE_CELLS_MAX 255
 #define UNBOUNDED ((1U << 31) - 1) /* mlxsw: MLXSW_REG_QEEC_MAS_DIS */
 
-static struct net_device *without_peer; /* the one that the next one made is joined to; under RTNL */
+static struct net_device *without_peer; /* the peer of the next new device; under RTNL */
 
 static netdev_tx_t nic_xmit(struct sk_buff *skb, struct net_device *dev)
 {
@@ -194,7 +195,7 @@ static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 	return 0;
 }
 
-/* The peer's are ours, crossed, so that they can be told apart. */
+/* The priorities of the peer are ours reversed, so that the two can be distinguished. */
 static int nic_peer_ets(struct net_device *dev, struct ieee_ets *ets)
 {
 	int i;
@@ -237,7 +238,7 @@ static int nic_set_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 	return 0;
 }
 
-/* The app table is the kernel's own (net/dcb/dcbnl.c). */
+/* The kernel itself keeps the app table (net/dcb/dcbnl.c). */
 static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -272,7 +273,7 @@ static u8 nic_get_dcbx(struct net_device *dev)
 	return nic->dcbx;
 }
 
-/* Not 0 is a refusal (net/dcb/dcbnl.c). */
+/* A result other than 0 is a refusal (net/dcb/dcbnl.c). */
 static u8 nic_set_dcbx(struct net_device *dev, u8 mode)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -405,7 +406,7 @@ static int nic_newlink(struct net *from, struct net_device *dev, struct nlattr *
 	struct nic *nic = netdev_priv(dev);
 	int rules, err;
 
-	kernel_param_lock(THIS_MODULE); /* against a write to personality */
+	kernel_param_lock(THIS_MODULE); /* prevents writes to personality */
 	rules = sysfs_match_string(names, personality);
 	kernel_param_unlock(THIS_MODULE);
 	if (rules < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of test_nic share: one device, and its settings. */
+/* Shared by the files of test_nic: one device, and its settings. */
 #ifndef TEST_NIC_H
 #define TEST_NIC_H
 
@@ -19,10 +19,10 @@ struct nic {
 	struct ieee_pfc pfc;
 	struct ieee_maxrate maxrate;
 	struct dcbnl_buffer buffer;
-	bool software_owned; /* mlx5: buffers are the driver's, no longer the firmware's */
+	bool software_owned; /* mlx5: the driver manages the buffers, no longer the firmware */
 	bool by_tc; /* mlxsw: the headroom is in TC mode */
-	u32 root_qdisc; /* mlxsw: the handle of the offloaded one, where it is so */
-	struct dcbnl_buffer asked; /* mlxsw: of setbuffer, whether it counts or not */
+	u32 root_qdisc; /* mlxsw: the handle of the offloaded root qdisc, if any */
+	struct dcbnl_buffer asked; /* mlxsw: from setbuffer, even if not in effect */
 	u8 trusted[PRIORITIES]; /* selectors of the app table, the most trusted first; Linux 6.3 */
 	int trusted_count;
 	bool rx_pause, tx_pause;

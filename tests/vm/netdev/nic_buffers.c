@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A devlink device with the shared buffers of a switch, which netdevsim lacks: 2 ports, one buffer of 16 MiB
- * with two ingress and two egress pools, of which the second of each is for lossless traffic and static. All
- * traffic classes begin in the first pool, class 3 in the second. Sizes and bindings can be set.
+ * with two ingress and two egress pools, where the second of each is static and for lossless traffic. All
+ * traffic classes start in the first pool, except class 3 in the second. Sizes and bindings can be set.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What ethtool sets and shows of a test_nic (nic.c). Its speed is told whether there is a link or not. */
+/* What ethtool sets and shows of a test_nic (nic.c). It reports a speed with or without a link. */
 #include <linux/ethtool.h>
 #include <linux/linkmode.h>
 #include <linux/log2.h>
@@ -54,7 +54,7 @@ static int nic_get_link(struct net_device *dev, struct ethtool_link_ksettings *l
 	return 0;
 }
 
-/* The link has the fastest of what is advertised, or what it was told. */
+/* The link has the fastest advertised speed, or the one that was set. */
 static int nic_set_link(struct net_device *dev, const struct ethtool_link_ksettings *link)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -203,7 +203,7 @@ static void nic_counters(struct net_device *dev, struct ethtool_stats *stats, u6
 	}
 }
 
-/* SFF-8024's codes and the places of CMIS 5.0, SFF-8636 and SFF-8472: a passive copper cable of 2.5, 3 and
+/* Codes of SFF-8024 at the offsets of CMIS 5.0, SFF-8636 and SFF-8472: a passive copper cable of 2.5, 3 and
  * 1 m. Texts are padded with blanks, to 16 bytes each.
  */
 static void nic_fill_module(enum rules rules, u8 *page)
@@ -288,7 +288,7 @@ static const struct ethtool_ops nic_ethtool = {
 	.get_module_eeprom_by_page = nic_get_module,
 };
 
-/* Without a word, as drivers do: LRO needs the checksum of what came in. */
+/* Silently, as drivers do: LRO needs the receive checksum. */
 netdev_features_t nic_fix_features(struct net_device *dev, netdev_features_t features)
 {
 	return features & NETIF_F_RXCSUM ? features : features & ~NETIF_F_LRO;
@@ -301,7 +301,7 @@ void nic_ethtool_setup(struct net_device *dev)
 
 	dev->ethtool_ops = &nic_ethtool;
 	dev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_ALL_TSO | NETIF_F_RXCSUM |
-			   NETIF_F_RXHASH | NETIF_F_NTUPLE; /* nothing is put on a wire */
+			   NETIF_F_RXHASH | NETIF_F_NTUPLE; /* no frame is put on a wire */
 	dev->features |= dev->hw_features & ~NETIF_F_NTUPLE;
 	nic->autoneg = true;
 	nic->speed = SPEED_DEFAULT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PFC and the receive buffers of a test_nic. Two drivers are played by their own arithmetic, of which nic.c
- * says the files; what their firmware does is a stand-in, and said to be one here.
+ * PFC and the receive buffers of a test_nic. Two drivers are imitated by their own arithmetic (nic.c lists
+ * the files); the behaviour of their firmware is a stand-in, and marked as such here.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>
@@ -15,11 +15,11 @@
 /* mlx5 */
 #define MLX5_CELL 128
 #define DEFAULT_CABLE 7 /* m: MLX5E_DEFAULT_CABLE_LEN */
-#define CABLE_MAX 1000 /* m: MLX5E_MAX_CABLE_LENGTH, which is itself too long */
+#define CABLE_MAX 1000 /* m: MLX5E_MAX_CABLE_LENGTH, exclusive */
 #define LEAST_MAX_MTU 9216
 #define LEAST_SPEED 40000 /* Mbit/s */
 
-/* mlxsw: Spectrum-4's cell. What a port may have in all is a register's; here it is TOTAL_BUFFER. */
+/* mlxsw: the cell of Spectrum-4. A register limits the buffers of a port; here it is TOTAL_BUFFER. */
 #define MLXSW_CELL 192
 
 static u8 lossless_priorities(const struct nic *nic, u8 pfc_en)
@@ -27,7 +27,7 @@ static u8 lossless_priorities(const struct nic *nic, u8 pfc_en)
 	return nic->rx_pause || nic->tx_pause ? 0xff : pfc_en;
 }
 
-/* The buffers that a lossless priority is in. */
+/* The buffers with a lossless priority. */
 static u8 lossless_buffers(const u8 *prio2buffer, u8 lossless)
 {
 	u8 out = 0;
@@ -63,8 +63,8 @@ static int mlx5_check(const struct net_device *dev, const u32 *sizes, u8 lossles
 	return 0;
 }
 
-/* A stand-in: what the firmware makes of PFC while the buffers are its own is not published. Seen of
- * ConnectX adapters (mlnx_qos): lossless priorities in buffer 1. It is not told the length of the cable.
+/* A stand-in: how the firmware handles PFC while it manages the buffers is not published. Observed on
+ * ConnectX adapters (mlnx_qos): lossless priorities in buffer 1. It does not get the length of the cable.
  */
 static void mlx5_firmware_follows(struct net_device *dev)
 {
@@ -77,8 +77,8 @@ static void mlx5_firmware_follows(struct net_device *dev)
 		nic->pfc.pfc_en ? roundup(mlx5_least(dev, DEFAULT_CABLE), MLX5_CELL) : 0;
 }
 
-/* As in mlx5e_dcbnl_ieee_setpfc: priorities are changed before the buffers are looked at, and stay so where
- * those are refused; a length that is 0 or too long is dropped without a word.
+/* As in mlx5e_dcbnl_ieee_setpfc: priorities are changed before the buffers are checked, and stay changed if
+ * those are refused; a length that is 0 or too long is ignored silently.
  */
 static int mlx5_set_pfc(struct net_device *dev, const struct ieee_pfc *pfc)
 {
@@ -109,7 +109,7 @@ static int mlx5_set_pfc(struct net_device *dev, const struct ieee_pfc *pfc)
 	return err;
 }
 
-/* As in mlx5e_port_manual_buffer_config: a new map is held against the old sizes before the new ones. */
+/* As in mlx5e_port_manual_buffer_config: a new map is checked against the old sizes before the new ones. */
 static int mlx5_set_buffer(struct net_device *dev, const struct dcbnl_buffer *buffer, u64 sum)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -149,8 +149,8 @@ static u32 mlxsw_cells(u32 bytes)
 	return DIV_ROUND_UP(bytes, MLXSW_CELL);
 }
 
-/* What a port of these settings has; -ENOBUFS: more than there is (mlxsw_sp_hdroom_bufs_reset_sizes,
- * __mlxsw_sp_hdroom_configure).
+/* The buffers of a port with these settings; -ENOBUFS if they exceed the total
+ * (mlxsw_sp_hdroom_bufs_reset_sizes, __mlxsw_sp_hdroom_configure).
  */
 static int mlxsw_buffers(const struct net_device *dev, const struct nic *wanted, struct dcbnl_buffer *out)
 {
@@ -177,7 +177,7 @@ static int mlxsw_buffers(const struct net_device *dev, const struct nic *wanted,
 	return out->total_size > TOTAL_BUFFER ? -ENOBUFS : 0;
 }
 
-/* The port as wanted, or as it is. */
+/* Applies the settings, or leaves the port unchanged on an error. */
 static int mlxsw_take(struct net_device *dev, const struct nic *wanted)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -227,7 +227,7 @@ static int mlxsw_set_buffer(struct net_device *dev, const struct dcbnl_buffer *b
 	return err;
 }
 
-/* A qdisc that is offloaded as the root: the headroom is TC's while it is there. */
+/* A qdisc that is offloaded as the root: the headroom is in TC mode while it exists. */
 static int mlxsw_root(struct net_device *dev, u32 handle, u32 parent, unsigned int bands)
 {
 	struct nic *nic = netdev_priv(dev);

@@ -1,4 +1,4 @@
-// dcbnl's messages as Linux 6.1.192 sent them in the VM lab (tests/vm/dcb_test.cpp, our test netdev), in
+// dcbnl messages that Linux 6.1.192 sent in the VM lab (tests/vm/dcb_test.cpp, our test netdev), in
 // hexadecimal.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::recorded::dcb {
 
-// nic0 with priority 3 lossless in a buffer of its own, DSCP 48 to priority 6 and DSCP 26 to priority 3.
+// nic0 with priority 3 lossless in its own buffer, DSCP 48 to priority 6 and DSCP 26 to priority 3.
 // clang-format off
 inline const std::string kPort =
     "00150000" "09000100" "6e69633000000000"                                              // DCB_ATTR_IFNAME
@@ -35,7 +35,7 @@ inline const std::string kClasses =
     "3f000400" "010800" + zeros(24) + "0706050403020100" + zeros(24) + "00" // the peer's ETS
     "8c000500" "0810" + zeros(134) + // the peer's PFC
     "05000e00" "09000000"; // DCB_ATTR_DCBX
-// A trust table as linux/dcbnl.h of Linux 6.3 has it, recorded from no kernel: DSCP, then the VLAN tag.
+// A trust table after linux/dcbnl.h of Linux 6.3, not recorded from a kernel: DSCP, then the VLAN tag.
 inline const std::string kTrust =
     "00150000" "09000100" "6e69633000000000"
     "18000d00"

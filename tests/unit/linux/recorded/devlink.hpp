@@ -1,5 +1,5 @@
-// devlink's messages as Linux 6.1.192 sent them of netdevsim in the VM lab (tests/vm/netdevsim_lab.hpp; those
-// of shared buffers, which it lacks, as net/core/devlink.c has them), in hexadecimal.
+// devlink messages that Linux 6.1.192 sent about netdevsim in the VM lab (tests/vm/netdevsim_lab.hpp), in
+// hexadecimal. netdevsim has no shared buffers: those messages follow net/core/devlink.c.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// ethtool netlink's messages as Linux 6.1.192 sent them in the VM lab (tests/vm/ethtool_test.cpp, our test
-// netdev as it begins; names cut to four), in hexadecimal.
+// ethtool netlink messages that Linux 6.1.192 sent in the VM lab (tests/vm/ethtool_test.cpp, our test netdev
+// with its initial settings; reduced to four names), in hexadecimal.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Messages of nf_tables as Linux 6.18.44 sent them, in hexadecimal, of
+// nf_tables messages that Linux 6.18.44 sent, in hexadecimal, for
 //   table inet f {
 //     set s { type ipv4_addr; flags interval; elements = { 10.64.1.0-10.64.1.9, 10.65.0.0/16 } }
 //     set p { type inet_service; elements = { 22, 4791 } }

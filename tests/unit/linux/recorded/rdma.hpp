@@ -1,4 +1,4 @@
-// RDMA netlink's messages as Linux 6.1.192 sent them of Soft-RoCE in the VM lab (tests/vm/rxe_lab.hpp), in
+// RDMA netlink messages that Linux 6.1.192 sent about Soft-RoCE in the VM lab (tests/vm/rxe_lab.hpp), in
 // hexadecimal.
 #pragma once
 

@@ -1,0 +1,147 @@
+#include "drivers/agent/driver.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "drivers/agent/driver_answers.hpp"
+#include "drivers/agent/wire.hpp"
+#include "specs/model/ip.hpp"
+
+namespace lockstep {
+namespace {
+
+using Effect = AgentNetwork::Effect;
+
+class AgentDriver final : public Driver, public Remedy, public Usage {
+ public:
+  AgentDriver(std::shared_ptr<AgentNetwork> network, std::string cluster, AgentTarget target)
+      : network_(std::move(network)), cluster_(std::move(cluster)), target_(std::move(target)) {}
+
+  Result<Traits> traits(const Call& call) override;
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
+  Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override;
+
+  std::optional<Offer> offer(const Change& effect) const override {
+    return target_.offline.remedy->offer(effect);
+  }
+  std::optional<Offer> stands_by(const Change& effect) const override {
+    return target_.offline.remedy->stands_by(effect);
+  }
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override;
+
+  bool knows(Path entry) const override { return target_.offline.usage->knows(entry); }
+  Result<Use> of(Path entry, const Call& call) override;
+
+ private:
+  // The answer, as `read` decodes and checks it. After an error nothing that the agent was known to be holds.
+  template <class T, class Read>
+  Result<T> ask(std::string_view name, const std::string& body, Effect effect, const Call& call, Read read);
+  std::uint64_t epoch() const { return target_.epoch ? target_.epoch->load() : 0; }
+  // Why nothing may be written; none: a leader leads.
+  std::optional<Error> why_not_write(std::string_view what) const;
+  void forget_traits() {
+    const std::lock_guard lock(mutex_);
+    traits_.reset();
+  }
+
+  const std::shared_ptr<AgentNetwork> network_;
+  const std::string cluster_;
+  const AgentTarget target_;
+  std::mutex mutex_;
+  std::optional<Traits> traits_;  // under mutex_
+};
+
+template <class T, class Read>
+Result<T> AgentDriver::ask(std::string_view name, const std::string& body, Effect effect, const Call& call,
+                           Read read) {
+  auto answer = network_->call(target_.agent, name, body, effect, call);
+  if (!answer) {
+    forget_traits();
+    return std::move(answer.error());
+  }
+  Result<T> out = read(*answer);
+  if (out) return out;
+  forget_traits();
+  return Error{out.error().kind, target_.agent.text() + ": " + out.error().what, out.error().cause};
+}
+
+std::optional<Error> AgentDriver::why_not_write(std::string_view what) const {
+  if (epoch() != 0) return std::nullopt;
+  return Error{ErrorKind::denied, target_.agent.text() + ": this process does not lead cluster " + cluster_ +
+                                      ", so it may not " + std::string(what)};
+}
+
+Result<Traits> AgentDriver::traits(const Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (traits_) return *traits_;
+  }
+  const agent_answers::Wanted wanted{cluster_, target_.agent.device, target_.driver};
+  TRY(Traits out, ask<Traits>("hello", "{}", Effect::reads, call, [&wanted](const std::string& body) {
+        return agent_answers::traits_from(body, wanted);
+      }));
+  const std::lock_guard lock(mutex_);
+  traits_ = out;
+  return out;
+}
+
+Result<Observation> AgentDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
+  const auto sent = std::chrono::steady_clock::now();
+  const wire::ObserveRequest request{target_.driver, scope, std::string(if_not), epoch()};
+  return ask<Observation>("observe", encode(request), Effect::reads, call, [&](const std::string& body) {
+    return agent_answers::observation_from(body, sent, target_.agent.device, scope);
+  });
+}
+
+Result<Receipt> AgentDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
+  if (!guard.undo_after)
+    return Error{ErrorKind::unsupported,
+                 target_.agent.text() +
+                     ": an agent rolls back what is not settled in time, so every apply "
+                     "needs an undo_after, and this one has none"};
+  if (auto refused = why_not_write("apply changes")) return *std::move(refused);
+  const wire::ApplyRequest request{target_.driver, changes, guard};
+  return ask<Receipt>("apply", encode(request), Effect::writes, call, [&](const std::string& body) {
+    return agent_answers::receipt_from(body, changes, guard.ticket);
+  });
+}
+
+Result<Done> AgentDriver::settle(std::string_view transaction, Settlement settlement, const Call& call) {
+  if (auto refused = why_not_write("settle transactions")) return *std::move(refused);
+  const wire::SettleRequest request{std::string(transaction), settlement, epoch()};
+  return ask<Done>("settle", encode(request), Effect::writes, call, agent_answers::settled_from);
+}
+
+Result<Done> AgentDriver::cure(const ChangeSet& effects, const Call& call) {
+  if (auto refused = why_not_write("carry out remedies")) return *std::move(refused);
+  const wire::RemedyRequest request{target_.driver, effects, epoch()};
+  return ask<Done>("remedy", encode(request), Effect::writes, call, agent_answers::cured_from);
+}
+
+Result<Usage::Use> AgentDriver::of(Path entry, const Call& call) {
+  return ask<Use>("usage", wire::encode(wire::UsageRequest{target_.driver, entry}), Effect::reads, call,
+                  agent_answers::use_from);
+}
+
+}  // namespace
+
+Attached make_agent_driver(std::shared_ptr<AgentNetwork> network, AgentTarget target) {
+  Attached out;
+  out.preview = target.offline.preview;
+  out.address = IpAddress::parse(target.agent.endpoint.host);
+  out.watch = [network, agent = target.agent] { return network->events(agent); };
+  const bool has_remedy = target.offline.remedy != nullptr;
+  const bool has_usage = target.offline.usage != nullptr;
+  std::string cluster = network->cluster();
+  auto driver = std::make_unique<AgentDriver>(std::move(network), std::move(cluster), std::move(target));
+  if (has_remedy) out.remedy = driver.get();
+  if (has_usage) out.usage = driver.get();
+  out.driver = std::move(driver);
+  return out;
+}
+
+}  // namespace lockstep
