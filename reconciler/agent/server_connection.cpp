@@ -225,9 +225,9 @@ void ServerConnection::dispatch(const std::string& name) {
   job_ = shared_.workers->add(
       who_.role == PeerRole::reader, [self = shared_from_this(), name, body = std::move(body), call = call_] {
         Reply reply = self->shared_.calls->handle(name, *body, self->role(), call);
-        asio::post(self->shared_.io, self->kept([self, reply = std::move(reply)]() mutable {
+        asio::post(self->shared_.io, self->kept([self, reply = std::move(reply)] {
           self->job_ = 0;
-          self->answer(std::move(reply), After::next_request);
+          self->answer(reply, After::next_request);
         }));
       });
 }
