@@ -54,7 +54,7 @@ void wait_for_quiet(const DeviceInput& device, const Columns& columns, Atom& ato
     if (!users) continue;
     const bool waits = device.tells_use(change.path);
     if (waits) atom.quiet.push_back(change.path);
-    std::string note = fmt::format("{} {}: {}", waits ? "waits until no" : "nobody can tell here whether a",
+    std::string note = fmt::format("{} {}: {}", waits ? "waits until no" : "cannot see whether a",
                                    users->who, users->why);
     if (std::ranges::find(atom.notes, note) == atom.notes.end()) atom.notes.push_back(std::move(note));
   }

@@ -70,7 +70,7 @@ void QuietCheck::answered(const Outcome& outcome, const Told& told) {
     still = in_use(told);
   } else {
     quiet_since_.reset();
-    still = "nobody can tell what uses it: " + outcome.reason_or("no answer in time");
+    still = "cannot see what uses it: " + outcome.reason_or("no answer in time");
   }
   const Time now = context_.executor.now();
   const bool has_begun = quiet_since_ && *quiet_since_ <= until_;
@@ -92,7 +92,7 @@ void QuietCheck::over(const std::string& still) {
 void QuietCheck::note_unsupported(const Told& told) {
   for (const auto& [entry, use] : told)
     if (!use && use.error().kind == ErrorKind::unsupported)
-      unknown_.emplace(entry, "nobody can tell what uses " + entry.text() + ": " + use.error().text());
+      unknown_.emplace(entry, "cannot see what uses " + entry.text() + ": " + use.error().text());
 }
 
 // Empty: nothing uses it, and nothing has for quiet_time.
@@ -104,7 +104,7 @@ std::string QuietCheck::in_use(const Told& told) {
   for (const auto& [entry, use] : told) {
     if (unknown_.contains(entry)) continue;
     if (!use) {
-      if (still.empty()) still = "nobody can tell what uses it: " + use.error().text();
+      if (still.empty()) still = "cannot see what uses it: " + use.error().text();
       continue;
     }
     if (use->open > 0 && still.empty()) still = fmt::format("{} {} are open", use->open, use->what);

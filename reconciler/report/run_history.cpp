@@ -152,7 +152,7 @@ Json head(std::string_view kind, const std::string& cluster, bool twin) {
 
 std::string_view state_of(TicketState state) {
   switch (state) {
-    case TicketState::begun: return "may have happened";
+    case TicketState::begun: return "unknown";
     case TicketState::kept: return "kept";
     case TicketState::undone: return "undone";
     case TicketState::failed: break;

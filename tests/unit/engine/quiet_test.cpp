@@ -101,7 +101,7 @@ TEST_F(InUse, MtuDecreaseWithUnknownUsageHasANote) {
   usage.known = false;
   shrink();
   const std::string lines = plan_lines(cluster.plan());
-  EXPECT_NE(lines.find("nobody can tell here whether a queue pair is open there: open ones keep their path "
+  EXPECT_NE(lines.find("cannot see whether a queue pair is open there: open ones keep their path "
                        "MTU, of up to 4096 B, and the port takes up to 1024 B then"),
             std::string::npos)
       << lines;
@@ -199,7 +199,7 @@ TEST_F(InUse, ClassWithoutCountersDoesNotWaitAndThePlanHasANote) {
   usage.known = false;
   lose_class();
   const Plan plan = cluster.plan();
-  EXPECT_NE(plan_lines(plan).find("nobody can tell here whether a packet is sent in class 4"),
+  EXPECT_NE(plan_lines(plan).find("cannot see whether a packet is sent in class 4"),
             std::string::npos)
       << plan_lines(plan);
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
@@ -211,7 +211,7 @@ TEST_F(InUse, UsageThatCannotBeReadHoldsTheStep) {
   usage.use = [](Path) -> Result<Usage::Use> { return Error{ErrorKind::transient, "the socket is gone"}; };
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.steps.front().state, StepState::held);
-  EXPECT_EQ(report.steps.front().why, "nobody can tell what uses it: the socket is gone");
+  EXPECT_EQ(report.steps.front().why, "cannot see what uses it: the socket is gone");
   EXPECT_EQ(mtu(), number(9000));
 }
 
@@ -225,7 +225,7 @@ TEST_F(InUse, UnsupportedCountersContinueWithANote) {
   std::vector<std::string> notes;
   for (const StepResult& one : report.steps) notes.insert(notes.end(), one.notes.begin(), one.notes.end());
   EXPECT_EQ(notes, (std::vector<std::string>{
-                       "goes on all the same: nobody can tell what uses interface[rail0]/class[4]: "
+                       "goes on all the same: cannot see what uses interface[rail0]/class[4]: "
                        "its driver counts no packets by priority"}));
 }
 

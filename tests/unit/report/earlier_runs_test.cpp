@@ -44,11 +44,11 @@ TEST(EarlierRuns, ChangeInProgressIsAttributedToItsProcess) {
 TEST(EarlierRuns, AnInterruptedChangeIsShownWithItsUnsettledDevices) {
   InFlight begun{3, "2026-11-21T10:05:26Z", "ann", "", {ticket_on("gpu1"), ticket_on("gpu2")}, {}};
   EXPECT_EQ(in_flight_line(begun, Terminal{}),
-            "in flight: change 3 (begun 2026-11-21T10:05:26Z by ann) was cut off: 0 writes kept, 2 may have "
-            "happened on gpu[1-2]; observing and going on from there");
+            "in flight: change 3 (begun 2026-11-21T10:05:26Z by ann) did not end: 0 of its writes are "
+            "kept, 2 are unknown on gpu[1-2]; this run observes and continues");
   begun.unsettled.clear();
   begun.kept.push_back(ticket_on("gpu1"));
-  EXPECT_NE(in_flight_line(begun, Terminal{}).find("1 writes kept, 0 may have happened; observing"),
+  EXPECT_NE(in_flight_line(begun, Terminal{}).find("1 of its writes are kept, 0 are unknown; this run observes"),
             std::string::npos);
 }
 
