@@ -6,6 +6,9 @@
 // skipped in what an agent reports, and is `unsupported` in what a controller asks for. Everything else that
 // does not fit is an error (invalid_spec) that names the field; no input crashes, and what it may cost is
 // bounded before it is parsed (bounded_json.hpp).
+//
+// An epoch belongs to one leader, named by the optional field `leader`, another one each time that somebody
+// takes leadership: controllers with copies of one store may have given out the same epoch.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +33,8 @@ struct Hello {
   std::string boot_id;     // /proc/sys/kernel/random/boot_id
   std::string machine_id;  // machine-id(5)
   std::vector<Traits> drivers;
-  std::uint64_t epoch = 0;  // the highest that it has seen
+  std::uint64_t epoch = 0;  // the highest that it has accepted
+  std::string leader{};     // of that epoch
   std::string armed;        // the transaction that it rolls back unless it is settled; empty: none
   std::string hold;         // why it accepts no writes (`lockstep-agent hold`); empty: it accepts them
   std::string failed_undo;  // what could not be rolled back; empty: nothing
@@ -41,24 +45,28 @@ struct ObserveRequest {
   Scope scope;
   std::string if_not;
   std::uint64_t epoch = 0;
+  std::string leader{};
 };
 
 struct ApplyRequest {
   std::string driver;
   ChangeSet changes;
   Guard guard;
+  std::string leader{};  // of Guard::epoch
 };
 
 struct SettleRequest {
   std::string transaction;
   Settlement settlement = Settlement::keep;
   std::uint64_t epoch = 0;
+  std::string leader{};
 };
 
 struct RemedyRequest {
   std::string driver;
   ChangeSet effects;
   std::uint64_t epoch = 0;
+  std::string leader{};
 };
 
 struct UsageRequest {

@@ -76,6 +76,7 @@ std::string encode(const Hello& hello) {
   Json out{{"protocol", hello.protocol}, {"version", hello.version}, {"cluster", hello.cluster},
            {"device", hello.device},     {"bootId", hello.boot_id},  {"machineId", hello.machine_id},
            {"drivers", drivers},         {"epoch", hello.epoch}};
+  if (!hello.leader.empty()) out["leader"] = hello.leader;
   if (!hello.armed.empty()) out["armed"] = hello.armed;
   if (!hello.hold.empty()) out["hold"] = hello.hold;
   if (!hello.failed_undo.empty()) out["failedUndo"] = hello.failed_undo;
@@ -95,6 +96,7 @@ Result<Hello> decode_hello(std::string_view body) {
   TRY(out.boot_id, fields.text("bootId"));
   TRY(out.machine_id, fields.text("machineId"));
   TRY(out.epoch, fields.number("epoch"));
+  TRY(out.leader, fields.text("leader"));
   TRY(out.armed, fields.text("armed"));
   TRY(out.hold, fields.text("hold"));
   TRY(out.failed_undo, fields.text("failedUndo"));

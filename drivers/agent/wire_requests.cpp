@@ -75,6 +75,7 @@ std::string encode(const ObserveRequest& request) {
   if (!request.scope.rows.empty()) out["rows"] = rows_json(request.scope.rows);
   for (const Path one : request.scope.named) out["named"].push_back(exact_json(one.text()));
   if (!request.if_not.empty()) out["ifNot"] = request.if_not;
+  if (!request.leader.empty()) out["leader"] = request.leader;
   return text_of(out);
 }
 
@@ -84,6 +85,7 @@ Result<ObserveRequest> decode_observe(std::string_view body) {
   ObserveRequest out;
   TRY(out.driver, fields.text("driver"));
   TRY(out.epoch, fields.number("epoch"));
+  TRY(out.leader, fields.text("leader"));
   TRY(out.if_not, fields.text("ifNot"));
   TRY(out.scope.rows, read_rows(fields, "rows"));
   // Rows that this version does not know are none of its: an empty list would ask for all.
@@ -97,9 +99,11 @@ Result<ObserveRequest> decode_observe(std::string_view body) {
 }
 
 std::string encode(const ApplyRequest& request) {
-  return text_of({{"driver", request.driver},
-                  {"changes", changes_json(request.changes)},
-                  {"guard", guard_json(request.guard)}});
+  Json out{{"driver", request.driver},
+           {"changes", changes_json(request.changes)},
+           {"guard", guard_json(request.guard)}};
+  if (!request.leader.empty()) out["leader"] = request.leader;
+  return text_of(out);
 }
 
 Result<ApplyRequest> decode_apply(std::string_view body) {
@@ -111,13 +115,16 @@ Result<ApplyRequest> decode_apply(std::string_view body) {
   TRY(out.changes, changes_from_json(*changes));
   TRY(const Json* const guard, fields.needed("guard"));
   TRY(out.guard, read_guard(*guard));
+  TRY(out.leader, fields.text("leader"));
   return out;
 }
 
 std::string encode(const SettleRequest& request) {
-  return text_of({{"transaction", request.transaction},
-                  {"settlement", kSettlements.at(static_cast<std::size_t>(request.settlement))},
-                  {"epoch", request.epoch}});
+  Json out{{"transaction", request.transaction},
+           {"settlement", kSettlements.at(static_cast<std::size_t>(request.settlement))},
+           {"epoch", request.epoch}};
+  if (!request.leader.empty()) out["leader"] = request.leader;
+  return text_of(out);
 }
 
 Result<SettleRequest> decode_settle(std::string_view body) {
@@ -126,6 +133,7 @@ Result<SettleRequest> decode_settle(std::string_view body) {
   SettleRequest out;
   TRY(out.transaction, fields.text("transaction"));
   TRY(out.epoch, fields.number("epoch"));
+  TRY(out.leader, fields.text("leader"));
   TRY(const std::string word, fields.text("settlement"));
   const std::optional<std::size_t> settlement = index_of(kSettlements, word);
   if (!settlement) return wrong("no settlement is called '" + word + "'");
@@ -134,8 +142,9 @@ Result<SettleRequest> decode_settle(std::string_view body) {
 }
 
 std::string encode(const RemedyRequest& request) {
-  return text_of(
-      {{"driver", request.driver}, {"effects", changes_json(request.effects)}, {"epoch", request.epoch}});
+  Json out{{"driver", request.driver}, {"effects", changes_json(request.effects)}, {"epoch", request.epoch}};
+  if (!request.leader.empty()) out["leader"] = request.leader;
+  return text_of(out);
 }
 
 Result<RemedyRequest> decode_remedy(std::string_view body) {
@@ -144,6 +153,7 @@ Result<RemedyRequest> decode_remedy(std::string_view body) {
   RemedyRequest out;
   TRY(out.driver, fields.text("driver"));
   TRY(out.epoch, fields.number("epoch"));
+  TRY(out.leader, fields.text("leader"));
   TRY(const Json* const effects, fields.needed("effects"));
   TRY(out.effects, changes_from_json(*effects));
   return out;

@@ -63,7 +63,7 @@ struct DeadMan::State {
   State(AgentJournal opened, std::map<std::string, Attached*> attached, Machine at)
       : journal(std::move(opened)), drivers(std::move(attached)), machine(std::move(at)) {}
 
-  Result<Done> admit(std::uint64_t epoch, bool writes);
+  Result<Done> admit(std::uint64_t epoch, const std::string& leader, bool writes);
   Result<Attached*> driver(const std::string& name) const;
   Result<Done> arm(const wire::ApplyRequest& request, const Call& call);
   Result<Done> extend(const wire::SettleRequest& request);
@@ -99,15 +99,21 @@ struct DeadMan::State {
 };
 
 // An epoch of 0 belongs to nobody: whoever only observes need not lead.
-Result<Done> DeadMan::State::admit(std::uint64_t epoch, bool writes) {
+Result<Done> DeadMan::State::admit(std::uint64_t epoch, const std::string& leader, bool writes) {
   const std::scoped_lock lock(mutex);
-  const std::uint64_t highest = journal.state().epoch;
-  if (epoch < highest && (writes || epoch != 0))
+  const JournalState& now = journal.state();
+  if (epoch < now.epoch && (writes || epoch != 0))
     return Error{ErrorKind::denied, "epoch " + std::to_string(epoch) + " is over: a leader of epoch " +
-                                        std::to_string(highest) + " has been here"};
-  if (epoch <= highest) return Done{};
+                                        std::to_string(now.epoch) + " has been here"};
+  if (epoch < now.epoch || epoch == 0) return Done{};
+  if (epoch == now.epoch && (leader.empty() || leader == now.leader)) return Done{};
+  if (epoch == now.epoch && !now.leader.empty())
+    return Error{ErrorKind::denied, "epoch " + std::to_string(epoch) +
+                                        " is another leader's, which has been here: two controllers have "
+                                        "copies of one store"};
   JournalState next = journal.state();
   next.epoch = epoch;
+  next.leader = leader;
   TRY_DONE(write(std::move(next)));
   turns.interrupt(kWriter);
   return Done{};
@@ -304,7 +310,7 @@ DeadMan::~DeadMan() = default;
 void DeadMan::recover() { keep_time(); }
 
 Result<Observation> DeadMan::observe(const wire::ObserveRequest& request, const Call& call) {
-  TRY_DONE(state_->admit(request.epoch, false));
+  TRY_DONE(state_->admit(request.epoch, request.leader, false));
   TRY(Attached* const attached, state_->driver(request.driver));
   TRY(const auto turn, state_->turns.take(request.driver, call));
   const Call own{.deadline = call.deadline, .stop = turn->stop()};
@@ -318,7 +324,7 @@ Result<Observation> DeadMan::observe(const wire::ObserveRequest& request, const 
 }
 
 Result<Receipt> DeadMan::apply(const wire::ApplyRequest& request, const Call& call) {
-  TRY_DONE(state_->admit(request.guard.epoch, true));
+  TRY_DONE(state_->admit(request.guard.epoch, request.leader, true));
   TRY(Attached* const attached, state_->driver(request.driver));
   TRY(const auto writer, state_->turns.take(kWriter, call));
   state_->roll_back_due();
@@ -333,7 +339,7 @@ Result<Receipt> DeadMan::apply(const wire::ApplyRequest& request, const Call& ca
 }
 
 Result<Done> DeadMan::settle(const wire::SettleRequest& request, const Call& call) {
-  TRY_DONE(state_->admit(request.epoch, true));
+  TRY_DONE(state_->admit(request.epoch, request.leader, true));
   if (request.settlement == Settlement::extend) return state_->extend(request);
   TRY(const auto writer, state_->turns.take(kWriter, call));
   state_->roll_back_due();
@@ -349,7 +355,7 @@ Result<Done> DeadMan::settle(const wire::SettleRequest& request, const Call& cal
 }
 
 Result<Done> DeadMan::remedy(const wire::RemedyRequest& request, const Call& call) {
-  TRY_DONE(state_->admit(request.epoch, true));
+  TRY_DONE(state_->admit(request.epoch, request.leader, true));
   TRY(Attached* const attached, state_->driver(request.driver));
   if (attached->remedy == nullptr)
     return Error{ErrorKind::unsupported, "driver '" + request.driver + "' has no remedies"};
@@ -384,6 +390,7 @@ void DeadMan::describe(wire::Hello& hello) const {
   const std::scoped_lock lock(state_->mutex);
   const JournalState& now = state_->journal.state();
   hello.epoch = now.epoch;
+  hello.leader = now.leader;
   hello.armed = now.armed ? now.armed->transaction : "";
   hello.hold = now.hold;
   hello.failed_undo = now.failed ? now.failed->transaction + ": " + now.failed->why : "";

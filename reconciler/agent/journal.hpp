@@ -44,7 +44,8 @@ struct FailedRollback {
 };
 
 struct JournalState {
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  // the highest that was accepted
+  std::string leader;       // of that epoch; empty: it did not say
   std::optional<ArmedTransaction> armed;
   std::deque<SettledTransaction> settled;  // the last kSettledMax
   std::optional<FailedRollback> failed;

@@ -84,6 +84,7 @@ Result<FailedRollback> read_failed(const Json& json) {
 
 std::string journal_text(const JournalState& state) {
   Json out{{"version", kVersion}, {"epoch", state.epoch}, {"settled", Json::array()}};
+  if (!state.leader.empty()) out["leader"] = state.leader;
   if (state.armed) out["armed"] = armed_json(*state.armed);
   for (const SettledTransaction& one : state.settled)
     out["settled"].push_back(
@@ -104,6 +105,7 @@ Result<JournalState> parse_journal(std::string_view text) {
     return wire::wrong("version " + std::to_string(version) + " of a journal is not known here");
   JournalState out;
   TRY(out.epoch, fields.number("epoch"));
+  TRY(out.leader, fields.text("leader"));
   if (const Json* const armed = fields.find("armed")) {
     TRY(out.armed, read_armed(*armed));
   }

@@ -273,6 +273,34 @@ TEST_F(DeadManRules, ALowerEpochIsDenied) {
   EXPECT_TRUE(agent_.settle("s1", Settlement::undo, 5));
 }
 
+// Two controllers with copies of one store give out the same epochs.
+TEST_F(DeadManRules, TheSameEpochOfAnotherLeaderIsDenied) {
+  const auto observe = [this](const std::string& leader, std::uint64_t epoch = 5) {
+    return kind_of(agent_.dead_man().observe({"linux", {}, "", epoch, leader}, {}));
+  };
+  const auto apply = [this](const std::string& leader) {
+    return kind_of(
+        agent_.dead_man().apply({"linux", grow(), armed("s1", reverse_of(grow()), 5), leader}, {}));
+  };
+  EXPECT_EQ(observe("ann"), "done");
+  agent_.restart();
+  EXPECT_EQ(hello().leader, "ann");
+  EXPECT_EQ(observe("bob"), "denied");
+  EXPECT_EQ(apply("bob"), "denied");
+  EXPECT_EQ(kind_of(agent_.dead_man().remedy({"linux", {}, 5, "bob"}, {})), "denied");
+  EXPECT_EQ(agent_.observe()->armed, "");
+  EXPECT_EQ(apply("ann"), "done");
+  for (const Settlement one : {Settlement::keep, Settlement::undo, Settlement::extend})
+    EXPECT_EQ(kind_of(agent_.dead_man().settle({"s1", one, 5, "bob"}, {})), "denied");
+  EXPECT_EQ(observe(""), "done") << "a controller of an earlier version";
+  EXPECT_EQ(observe("bob"), "denied") << "after it, too";
+  EXPECT_EQ(observe("bob", 6), "done");
+  EXPECT_EQ(observe("ann", 6), "denied");
+  EXPECT_EQ(observe("", 7), "done");
+  EXPECT_EQ(observe("ann", 7), "done") << "nobody said whose it is";
+  EXPECT_EQ(observe("bob", 7), "denied");
+}
+
 TEST_F(DeadManRules, AnAbandonedCallChangesNothing) {
   std::stop_source gone;
   gone.request_stop();

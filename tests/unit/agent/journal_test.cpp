@@ -23,6 +23,7 @@ Path entry(const char* text) { return *Path::parse(text); }
 JournalState full_state() {
   JournalState out;
   out.epoch = 18'446'744'073'709'551'615U;
+  out.leader = "3f1c2b7e";
   const ChangeSet changes{{entry("interface[rail0]/mtu"), Value::integer(1500), Value::integer(9000), 0},
                           {entry("interface[ra\xffil]/pfc"), {}, Value::set({"3", "4"}), 0},
                           {entry("memlock"), Value::text("\xfe"), {}, 0}};
@@ -50,7 +51,7 @@ std::string held(const ChangeSet& changes) {
   return out;
 }
 std::string held(const JournalState& state) {
-  std::string out = std::to_string(state.epoch) + " " + state.hold + "\n";
+  std::string out = std::to_string(state.epoch) + " " + state.leader + " " + state.hold + "\n";
   if (const auto& armed = state.armed)
     out += armed->transaction + " " + armed->driver + " " + armed->ticket + " " + armed->boot_id + " " +
            std::to_string(armed->undo_after.count()) + " " + std::to_string(armed->deadline.count()) + " " +

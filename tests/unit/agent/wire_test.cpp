@@ -91,6 +91,8 @@ WireCase case_of(std::string name, const Message& message, const Decode& decode)
 
 Path at(const char* path) { return *Path::parse(path); }
 
+const char* const kLeader = "3f1c2b7e-94d0-4c1a-8a55-0d6e1b9f7c20";
+
 std::vector<WireCase> wire_cases() {
   const Path mtu = at("interface[rail0]/mtu");
   const Path pfc = at("interface[rail0]/pfc");
@@ -108,6 +110,7 @@ std::vector<WireCase> wire_cases() {
               .machine_id = "9b1de2d7c4a04c5f8d2a6f3b7e1c0a55",
               .drivers = {{"linux", {mtu_row, pfc.row()}, {mtu_row}, false, true}},
               .epoch = 7,
+              .leader = kLeader,
               .armed = "e7-c12-s3",
               .hold = "fans are being replaced",
               .failed_undo = "e6-c11-s2: interface[rail0]/mtu: no such device"};
@@ -139,13 +142,14 @@ std::vector<WireCase> wire_cases() {
   const Receipt receipt{"e7-c12-s3-1", {{mtu, std::nullopt}, {pfc, busy}}, {"rail0 was reset"}};
   return {
       case_of("hello", hello, decode_hello),
-      case_of("observe", ObserveRequest{"linux", {{mtu_row, pfc.row()}, {mtu, odd}}, "41d2", 7},
+      case_of("observe", ObserveRequest{"linux", {{mtu_row, pfc.row()}, {mtu, odd}}, "41d2", 7, kLeader},
               decode_observe),
-      case_of("apply", ApplyRequest{"linux", changes, guard}, decode_apply),
-      case_of("settle", SettleRequest{"e7-c12-s3", Settlement::extend, 7}, decode_settle),
+      case_of("apply", ApplyRequest{"linux", changes, guard, kLeader}, decode_apply),
+      case_of("settle", SettleRequest{"e7-c12-s3", Settlement::extend, 7, kLeader}, decode_settle),
       case_of(
           "remedy",
-          RemedyRequest{"frr", {{at("fib[10.0.0.0/8]"), {}, Value::set({"via 10.0.0.1 dev rail0"}), 0}}, 7},
+          RemedyRequest{
+              "frr", {{at("fib[10.0.0.0/8]"), {}, Value::set({"via 10.0.0.1 dev rail0"}), 0}}, 7, kLeader},
           decode_remedy),
       case_of("usage", UsageRequest{"linux", mtu}, decode_usage),
       case_of("observation", observation, decode_observation_now),

@@ -73,6 +73,7 @@ inline std::string held(const Hello& one) {
     out.add("undoes", static_cast<std::uint64_t>(traits.undoes_itself));
   }
   out.add("epoch", one.epoch);
+  out.add("leader", one.leader);
   out.add("armed", one.armed);
   out.add("hold", one.hold);
   out.add("failed", one.failed_undo);
@@ -86,6 +87,7 @@ inline std::string held(const ObserveRequest& one) {
   for (const Path path : one.scope.named) out.add("named", path.text());
   out.add("if_not", one.if_not);
   out.add("epoch", one.epoch);
+  out.add("leader", one.leader);
   return out.text();
 }
 
@@ -96,6 +98,7 @@ inline std::string held(const ApplyRequest& one) {
   out.add("ticket", one.guard.ticket);
   out.add("revision", one.guard.revision);
   out.add("epoch", one.guard.epoch);
+  out.add("leader", one.leader);
   if (one.guard.undo_after) out.add("after", static_cast<std::uint64_t>(one.guard.undo_after->count()));
   out.add("transaction", one.guard.transaction);
   out.add("undo", one.guard.undo);
@@ -107,6 +110,7 @@ inline std::string held(const SettleRequest& one) {
   out.add("transaction", one.transaction);
   out.add("settlement", static_cast<std::uint64_t>(one.settlement));
   out.add("epoch", one.epoch);
+  out.add("leader", one.leader);
   return out.text();
 }
 
@@ -115,6 +119,7 @@ inline std::string held(const RemedyRequest& one) {
   out.add("driver", one.driver);
   out.add("effects", one.effects);
   out.add("epoch", one.epoch);
+  out.add("leader", one.leader);
   return out.text();
 }
 
@@ -275,7 +280,7 @@ class AnyMessage {
     Hello out;
     out.protocol = static_cast<std::uint32_t>(random_.next());
     for (std::string* const one : {&out.version, &out.cluster, &out.device, &out.boot_id, &out.machine_id,
-                                   &out.armed, &out.hold, &out.failed_undo})
+                                   &out.leader, &out.armed, &out.hold, &out.failed_undo})
       *one = text();
     out.epoch = number();
     for (std::uint64_t i = random_.below(3); i > 0; --i)
@@ -283,12 +288,12 @@ class AnyMessage {
     return out;
   }
   ObserveRequest observe() {
-    ObserveRequest out{text(), {rows(), {}}, text(), number()};
+    ObserveRequest out{text(), {rows(), {}}, text(), number(), text()};
     for (std::uint64_t i = random_.below(4); i > 0; --i) out.scope.named.push_back(path());
     return out;
   }
   ApplyRequest apply() {
-    ApplyRequest out{text(), changes(), {}};
+    ApplyRequest out{text(), changes(), {}, text()};
     out.guard = {.ticket = text(),
                  .revision = text(),
                  .epoch = number(),
@@ -298,8 +303,8 @@ class AnyMessage {
     if (flag()) out.guard.undo_after = std::chrono::milliseconds(random_.below(1U << 31U));
     return out;
   }
-  SettleRequest settle() { return {text(), static_cast<Settlement>(random_.below(3)), number()}; }
-  RemedyRequest remedy() { return {text(), changes(), number()}; }
+  SettleRequest settle() { return {text(), static_cast<Settlement>(random_.below(3)), number(), text()}; }
+  RemedyRequest remedy() { return {text(), changes(), number(), text()}; }
   UsageRequest usage() { return {text(), path()}; }
   Observation observation() {
     Observation out;
