@@ -40,7 +40,10 @@ class AgentDriver final : public Driver, public Remedy, public Usage {
   // The answer, as `read` decodes and checks it. After an error nothing that the agent was known to be holds.
   template <class T, class Read>
   Result<T> ask(std::string_view name, const std::string& body, Effect effect, const Call& call, Read read);
-  std::uint64_t epoch() const { return target_.epoch ? target_.epoch->load() : 0; }
+  CurrentEpoch::Leader leader() const {
+    return target_.epoch ? target_.epoch->leader() : CurrentEpoch::Leader{};
+  }
+  void learn_of_another_leader(const Call& call);
   // Why nothing may be written; none: a leader leads.
   std::optional<Error> why_not_write(std::string_view what) const;
   void forget_traits() {
@@ -61,6 +64,7 @@ Result<T> AgentDriver::ask(std::string_view name, const std::string& body, Effec
   auto answer = network_->call(target_.agent, name, body, effect, call);
   if (!answer) {
     forget_traits();
+    if (answer.error().kind == ErrorKind::denied && name != "hello") learn_of_another_leader(call);
     return std::move(answer.error());
   }
   Result<T> out = read(*answer);
@@ -69,8 +73,19 @@ Result<T> AgentDriver::ask(std::string_view name, const std::string& body, Effec
   return Error{out.error().kind, target_.agent.text() + ": " + out.error().what, out.error().cause};
 }
 
+// Denied for whatever reason: its hello says whether it has accepted another leader.
+void AgentDriver::learn_of_another_leader(const Call& call) {
+  const CurrentEpoch::Leader own = leader();
+  if (own.epoch == 0) return;
+  const auto body = network_->call(target_.agent, "hello", "{}", Effect::reads, call);
+  const auto hello = body ? wire::decode_hello(*body) : Result<wire::Hello>(body.error());
+  if (!hello) return;
+  const bool is_copy = hello->epoch == own.epoch && !hello->leader.empty() && hello->leader != own.id;
+  if (hello->epoch > own.epoch || is_copy) target_.epoch->denied_by(target_.agent.device, hello->epoch);
+}
+
 std::optional<Error> AgentDriver::why_not_write(std::string_view what) const {
-  if (epoch() != 0) return std::nullopt;
+  if (leader().epoch != 0) return std::nullopt;
   return Error{ErrorKind::denied, target_.agent.text() + ": this process does not lead cluster " + cluster_ +
                                       ", so it may not " + std::string(what)};
 }
@@ -91,7 +106,8 @@ Result<Traits> AgentDriver::traits(const Call& call) {
 
 Result<Observation> AgentDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
   const auto sent = std::chrono::steady_clock::now();
-  const wire::ObserveRequest request{target_.driver, scope, std::string(if_not), epoch()};
+  const CurrentEpoch::Leader by = leader();
+  const wire::ObserveRequest request{target_.driver, scope, std::string(if_not), by.epoch, by.id};
   return ask<Observation>("observe", encode(request), Effect::reads, call, [&](const std::string& body) {
     return agent_answers::observation_from(body, sent, target_.agent.device, scope);
   });
@@ -104,7 +120,8 @@ Result<Receipt> AgentDriver::apply(const ChangeSet& changes, const Guard& guard,
                      ": an agent rolls back what is not settled in time, so every apply "
                      "needs an undo_after, and this one has none"};
   if (auto refused = why_not_write("apply changes")) return *std::move(refused);
-  const wire::ApplyRequest request{target_.driver, changes, guard};
+  const CurrentEpoch::Leader by = leader();
+  const wire::ApplyRequest request{target_.driver, changes, guard, guard.epoch == by.epoch ? by.id : ""};
   return ask<Receipt>("apply", encode(request), Effect::writes, call, [&](const std::string& body) {
     return agent_answers::receipt_from(body, changes, guard.ticket);
   });
@@ -112,13 +129,15 @@ Result<Receipt> AgentDriver::apply(const ChangeSet& changes, const Guard& guard,
 
 Result<Done> AgentDriver::settle(std::string_view transaction, Settlement settlement, const Call& call) {
   if (auto refused = why_not_write("settle transactions")) return *std::move(refused);
-  const wire::SettleRequest request{std::string(transaction), settlement, epoch()};
+  const CurrentEpoch::Leader by = leader();
+  const wire::SettleRequest request{std::string(transaction), settlement, by.epoch, by.id};
   return ask<Done>("settle", encode(request), Effect::writes, call, agent_answers::settled_from);
 }
 
 Result<Done> AgentDriver::cure(const ChangeSet& effects, const Call& call) {
   if (auto refused = why_not_write("carry out remedies")) return *std::move(refused);
-  const wire::RemedyRequest request{target_.driver, effects, epoch()};
+  const CurrentEpoch::Leader by = leader();
+  const wire::RemedyRequest request{target_.driver, effects, by.epoch, by.id};
   return ask<Done>("remedy", encode(request), Effect::writes, call, agent_answers::cured_from);
 }
 

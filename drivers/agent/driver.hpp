@@ -6,20 +6,21 @@
 // (`offline`): neither asks the agent.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 
 #include "drivers/agent/network.hpp"
 #include "drivers/driver.hpp"
+#include "drivers/runtime/current_epoch.hpp"
 
 namespace lockstep {
 
 struct AgentTarget {
   AgentAddress agent;
   std::string driver;  // "linux"
-  // Of the leader; 0: none leads, and nothing is written.
-  std::shared_ptr<const std::atomic<std::uint64_t>> epoch;
+  // Of the leader; null, or its epoch is 0: none leads, and nothing is written. It learns when the agent has
+  // accepted another one since.
+  std::shared_ptr<CurrentEpoch> epoch;
   Attached offline;
 };
 

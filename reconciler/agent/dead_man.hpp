@@ -16,8 +16,8 @@
 // - A rollback that has begun goes on when its caller has gone. One that fails is tried again for
 //   kRollbackTries; then every apply and remedy is refused, until acknowledge().
 // - The highest epoch that came with any call is in the journal before that call is answered or begins; a
-//   lower one is `denied`, and so is the same one of another leader, if both said who they are. An observation
-//   without a leader has epoch 0, and is answered.
+//   lower one is `denied`, and so is the same one of another leader, if both said who they are. An
+//   observation without a leader has epoch 0, and is answered.
 // - A driver gets a whole change set, as it may have to make parts of it together. For a higher epoch, a hold
 //   or its own overdue rollback, a running change is asked to stop (Call::stop), and its driver stops it
 //   between two of its writes.

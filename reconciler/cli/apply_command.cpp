@@ -213,6 +213,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
 
   const std::vector<DeviceState> states = session.observe();
   if (const std::optional<int> code = console.interrupted()) return *code;
+  if (!session.raised().empty()) console.note(session.raised());
   const int read = tell_not_observed(session.not_observed(states), console);
   const CheckedPlan checked = plan_now(session, file, states, options, request, console);
   const Result<Plan>& plan = checked.plan;

@@ -64,6 +64,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
   enter(Phase::remember);
   effects_.remember(joined(owed_, plan_.steps), [this](std::set<std::string> unseen) {
     if (takes_back()) effects_.forget_what_came_with(options_.takes_back);
+    set_aside_neighbours();
     runner_.emplace(RunContext{.fleet = fleet_,
                                .executor = executor_,
                                .ledger = ledger_,
@@ -76,6 +77,15 @@ void Application::start(std::function<void(ApplyReport)> done) {
                     plan_, progress_);
     drop_what_is_gone([this] { measure_before([this] { next_wave(); }); });
   });
+}
+
+// Of devices that have accepted another leader, those that this run writes to end it; one beside them does
+// not.
+void Application::set_aside_neighbours() {
+  if (options_.epoch == nullptr) return;
+  std::set<std::string> written_to;
+  for (const Step& step : may_begin()) written_to.insert(step.device);
+  options_.epoch->set_aside_but(written_to);
 }
 
 void Application::stop() {
@@ -150,6 +160,7 @@ void Application::next_wave() {
 }
 
 void Application::wave_over() {
+  if (is_over()) return waves_over();
   if (must_stop()) return even_out([this] { waves_over(); });
   wave_failed_ = runner_->wave_failed(wave_);
   if (wave_failed_ && wave_ < plan_.waves())
@@ -177,7 +188,7 @@ void Application::judge_wave() {
 }
 
 void Application::waves_over() {
-  if (must_stop()) runner_->skip_from(1, StepState::stopped, "asked to stop");
+  if (must_stop()) runner_->skip_from(1, StepState::stopped, options_.why_over().value_or("asked to stop"));
   remedies_over();
   report_.steps = runner_->results();
   report_.blast = blast_radius(joined(written(), cures()), fleet_.wiring());
@@ -189,6 +200,7 @@ void Application::conclude() {
     report_.verdict = judge();
     report_.fell_short = any_failed();
   }
+  if (const auto why = options_.why_over()) report_.notes.push_back(*why + "; nothing more was begun");
   note_unplanned_remedies();
   note_owed();
   accept_kept();
@@ -330,6 +342,7 @@ bool Application::any_failed() const {
 ApplyVerdict Application::judge() const {
   const auto good =
       static_cast<std::size_t>(std::ranges::count_if(report_.steps, is_good, &StepResult::state));
+  if (is_over()) return ApplyVerdict::taken_over;
   if (must_stop()) return ApplyVerdict::stopped;
   if (fails(report_.gate) && stays_) return ApplyVerdict::quarantined;
   if (not_validated_) return ApplyVerdict::not_validated;

@@ -10,18 +10,20 @@
 // lost reply is settled by observing, never by guessing. Nothing counts as done until it was observed again,
 // effect included. A failure leaves its dependants undone and reports it; what must be alike at both ends of
 // a cable is rolled back at the end that was changed (link_ends.hpp), also after a stop in between. After
-// stop() no new step begins, steps under way finish, and the ledger is consistent. A change written under a
-// gate is not validated until the gate has judged it or it was rolled back, however this run ends: the ledger
-// lists each pair that could not be measured, and a later run's gate judges it (`owed`) against what was
-// measured before that change, as far as the change is still in place. A gate leaves out only paths that are
-// half done until a later wave of this run completes them; the last gate leaves out none. An unknown finding
-// holds later waves, except steps that put back what such a change wrote. When an SLO is broken, the newest
-// change that may have broken it is rolled back, and an older one only if the SLO is still broken; a change
-// whose pairs were judged is never rolled back for what a later one broke; what counts as rolled back is what
-// still has its restored value at the end. Those values are refused until the specs want another value there
-// (refused_writes.hpp). Only the plan's remedies run, at most once per wave, after its writes and where their
-// effects stay open, and not again when they did not help; other open effects are reported with the remedies
-// that a new plan would have. Single-threaded over the executor: the same seams give the same history.
+// stop() no new step begins, steps under way finish, and the ledger is consistent. Once another controller
+// leads (ApplyOptions::epoch), nothing begins, and nothing is rolled back or measured: it settles what this
+// run left. A change written under a gate is not validated until the gate has judged it or it was rolled
+// back, however this run ends: the ledger lists each pair that could not be measured, and a later run's gate
+// judges it (`owed`) against what was measured before that change, as far as the change is still in place. A
+// gate leaves out only paths that are half done until a later wave of this run completes them; the last gate
+// leaves out none. An unknown finding holds later waves, except steps that put back what such a change
+// wrote. When an SLO is broken, the newest change that may have broken it is rolled back, and an older one
+// only if the SLO is still broken; a change whose pairs were judged is never rolled back for what a later
+// one broke; what counts as rolled back is what still has its restored value at the end. Those values are
+// refused until the specs want another value there (refused_writes.hpp). Only the plan's remedies run, at
+// most once per wave, after its writes and where their effects stay open, and not again when they did not
+// help; other open effects are reported with the remedies that a new plan would have. Single-threaded over
+// the executor: the same seams give the same history.
 // Refuses: held steps that `approved` does not name, and beginning a change outside its windows
 // (windows.hpp).
 #pragma once
@@ -120,6 +122,7 @@ class Application {
   };
 
   std::vector<Step> may_begin() const;
+  void set_aside_neighbours();
   Result<Done> begin();
   void refuse_all(const std::string& why);
   void enter(Phase phase);
@@ -208,7 +211,8 @@ class Application {
   std::vector<Step> due(const std::vector<Step>& later) const;
   std::vector<Step> pending() const;
   bool fails(const std::optional<GateResult>& gate) const;
-  bool must_stop() const { return stop_.stop_requested(); }
+  bool must_stop() const { return stop_.stop_requested() || is_over(); }
+  bool is_over() const { return options_.why_over().has_value(); }
   bool any_failed() const;
   ApplyVerdict judge() const;
 

@@ -120,7 +120,7 @@ void Application::confirm(Confirmation one) {
   const std::vector<std::string> broken = judged.broken();
   std::vector<std::string> unsure = to_ask(broken, kConfirmingRounds);
   if (std::ranges::none_of(broken, decides)) unsure = to_ask(judged.unsure(), 1);
-  if (unsure.empty() || (must_stop() && !undoing_)) return one.then(best);
+  if (unsure.empty() || (must_stop() && !undoing_) || is_over()) return one.then(best);
   one.question.when = GateQuestion::When::confirm;
   one.question.only = {unsure.begin(), unsure.end()};
   if (one.question.only.contains("")) one.question.only.clear();  // too little was measured: all of it again
@@ -142,6 +142,7 @@ void Application::measure_again(std::function<void(std::set<std::string> broken)
                         .also = undoing.broken};
   question.also.erase("");
   if (question.affected.empty()) return then({});
+  if (is_over()) return then(undoing.broken);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& again) { then(measured_again(again)); };
     if (!said) return over(said);

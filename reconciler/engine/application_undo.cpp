@@ -91,7 +91,7 @@ void Application::reverse_wave(std::uint32_t wave) {
 void Application::even_out(std::function<void()> then) {
   std::vector<Step> short_of = half_done(plan_, runner_->results(), fleet_);
   const std::vector<Step> wrote = runner_->written();
-  if (short_of.empty() || wrote.empty()) return then();
+  if (short_of.empty() || wrote.empty() || is_over()) return then();
   effects_.hold_out();
   const auto over = [this, then = std::move(then)] {
     effects_.let_go();
@@ -208,7 +208,7 @@ void Application::undo_next() {
   std::vector<Written>& left = undoing_->left;
   std::size_t place = 0;
   while (place < left.size() && !is_to_be_undone(place)) ++place;
-  if (place == left.size()) return undo_over();
+  if (place == left.size() || is_over()) return undo_over();
   undoing_->now = take_from(place);
   if (!undoing_->now.of_this_run) effects_.forget_what_goes_with(undoing_->now.steps);
   effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
@@ -302,8 +302,8 @@ void Application::undone_as_far_as(bool whole) {
 }
 
 void Application::undo_over() {
-  const bool whole = std::all_of(report_.undone.begin(), report_.undone.end(),
-                                 [](const UndoneChange& one) { return one.whole; });
+  const bool whole = !is_over() && std::all_of(report_.undone.begin(), report_.undone.end(),
+                                               [](const UndoneChange& one) { return one.whole; });
   const bool in_part = !report_.undone.empty() && !report_.undone.back().hosts.empty();
   report_.verdict = !whole    ? ApplyVerdict::undo_failed
                     : in_part ? ApplyVerdict::undone_in_part

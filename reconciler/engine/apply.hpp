@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/runtime/current_epoch.hpp"
 #include "drivers/runtime/executor.hpp"
 #include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/fleet.hpp"
@@ -147,6 +148,10 @@ struct ApplyOptions {
   std::chrono::milliseconds back_off{200};  // after a transient error; doubles
   std::string author;
   std::string reason;
+  // Of the leader on whose behalf it runs; null: devices accept whoever writes.
+  CurrentEpoch* epoch = nullptr;
+  // Why another controller leads by now; none: this one does, as far as is known.
+  std::optional<std::string> why_over() const { return epoch == nullptr ? std::nullopt : epoch->why_over(); }
 };
 
 enum class ApplyVerdict : std::uint8_t {
@@ -162,6 +167,7 @@ enum class ApplyVerdict : std::uint8_t {
   not_validated,   // as kept, but the benchmarks could not judge; later waves are held
   asks,            // everything possible is done; the rest needs approval
   undone_in_part,  // what is new was rolled back because it is broken; the rest is kept
+  taken_over,      // another controller leads by now, and settles what this run left
 };
 std::string_view to_string(ApplyVerdict verdict);
 
@@ -204,8 +210,8 @@ struct ApplyReport {
   // Exit codes: 0 kept or nothing to do; 2 rolled back (also in part), effects open (also before the change),
   // quarantined, waits, asks, or an SLO that is broken without the change too; 3 nothing could be validated,
   // or something is not validated yet; 1 partly (also together with rolled back in part, quarantined or not
-  // validated), stopped, rollback failed, still broken after the rollback although it held before, and every
-  // outcome that the journal did not record.
+  // validated), stopped, taken over, rollback failed, still broken after the rollback although it held
+  // before, and every outcome that the journal did not record.
   int exit_code() const;
 };
 

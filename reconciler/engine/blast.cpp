@@ -92,12 +92,19 @@ std::string_view to_string(StepState state) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 12> kWords{"nothing to do",  "kept",
-                                                    "partly",         "effects open",
-                                                    "undone",         "undo failed",
-                                                    "quarantined",    "waits for a window",
-                                                    "stopped",        "kept, not validated",
-                                                    "needs approval", "undone in part"};
+  constexpr std::array<std::string_view, 13> kWords{"nothing to do",
+                                                    "kept",
+                                                    "partly",
+                                                    "effects open",
+                                                    "undone",
+                                                    "undo failed",
+                                                    "quarantined",
+                                                    "waits for a window",
+                                                    "stopped",
+                                                    "kept, not validated",
+                                                    "needs approval",
+                                                    "undone in part",
+                                                    "taken over by another controller"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
@@ -125,6 +132,7 @@ int ApplyReport::exit_code() const {
     case ApplyVerdict::waits: return 2;
     case ApplyVerdict::partly:
     case ApplyVerdict::undo_failed:
+    case ApplyVerdict::taken_over:
     case ApplyVerdict::stopped: return 1;
   }
   return 1;

@@ -64,7 +64,7 @@ void BudgetCheck::observed(const std::vector<DeviceState>& states) {
     beside_ = std::move(now);
     until_ = context_.executor.now() + context_.options.settle_time;
   }
-  const Reasons reasons = context_.stop.stop_requested() ? Reasons{} : judge(states);
+  const Reasons reasons = context_.must_end() ? Reasons{} : judge(states);
   if (!reasons.empty() && context_.executor.now() + pause_ < until_) {
     timer_ = context_.executor.at(context_.executor.now() + pause_, callbacks_.bind([this] {
       timer_.reset();

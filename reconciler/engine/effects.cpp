@@ -155,7 +155,8 @@ void Effects::observed_open(const States& states) {
     add_open(device, states[device], open, open_before_);
     if (open.size() > before) again.push_back(device);
   }
-  if (again.empty() || executor_.now() >= settling_->until || must_stop_) return settled(std::move(open));
+  if (again.empty() || executor_.now() >= settling_->until || must_stop_ || options_.why_over())
+    return settled(std::move(open));
   settling_->devices = std::move(again);
   const auto pause = settling_->pause;
   settling_->pause = std::min(pause * 2, options_.poll_max);

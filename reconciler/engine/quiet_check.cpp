@@ -74,11 +74,11 @@ void QuietCheck::answered(const Outcome& outcome, const Told& told) {
   }
   const Time now = context_.executor.now();
   const bool has_begun = quiet_since_ && *quiet_since_ <= until_;
-  if (still.empty() || context_.stop.stop_requested() || (now + pause_ > until_ && !has_begun))
+  if (still.empty() || context_.must_end() || (now + pause_ > until_ && !has_begun))
     return over(still);
   pending_ = context_.executor.at(now + pause_, callbacks_.bind([this] {
     pending_.reset();
-    context_.stop.stop_requested() ? over("") : ask();
+    context_.must_end() ? over("") : ask();
   }));
   pause_ = std::min(2 * pause_, context_.options.poll_max);
 }

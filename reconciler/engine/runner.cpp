@@ -124,7 +124,7 @@ void Runner::advance() {
       decide(group, may_begin() ? StepRun::Together::keep : StepRun::Together::undo);
   if (!running_.empty() || check_.under_way() || !await_quiet_.empty()) return;
   if (!ready_.empty() && may_begin()) return advance_soon();  // steps that were over as soon as they began
-  if (!may_begin()) skip_from(1, StepState::stopped, "asked to stop");
+  if (!may_begin()) skip_from(1, StepState::stopped, context_.options.why_over().value_or("asked to stop"));
   const auto done = std::move(wave_over_);  // which may run the next wave, or end this runner
   if (done) done();
 }
@@ -266,7 +266,12 @@ void Runner::start_ready() {
 void Runner::begin(std::uint32_t id) {
   const Step& step = plan_.steps[id - 1];
   auto run = std::make_unique<StepRun>(
-      context_, step, results_[id - 1], [this, id] { return holds(id); },
+      context_, step, results_[id - 1],
+      [this, id](bool works) {
+        if (works) return holds(id);
+        leave_group(id, false);
+        return StepRun::Together::undo;
+      },
       [this, id](const StepRun::End& end) { over(id, end); });
   StepRun* const begun = run.get();
   running_.emplace(step.device, std::move(run));

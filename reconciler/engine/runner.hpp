@@ -74,7 +74,7 @@ class Runner {
     std::set<std::uint32_t> let_through;        // groups that may pass before all steps are over
   };
 
-  bool may_begin() const { return !context_.stop.stop_requested(); }
+  bool may_begin() const { return !context_.must_end(); }
   StepRun::Together holds(std::uint32_t id);
   void leave_group(std::uint32_t id, bool works);
   void go_on(std::uint32_t id, StepRun::Together decision);

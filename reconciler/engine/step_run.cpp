@@ -21,11 +21,12 @@ std::map<Path, Value> ends_of(const Step& step) {
 }  // namespace
 
 StepRun::StepRun(const RunContext& context, const Step& step, StepResult& result,
-                 std::function<Together()> holds, std::function<void(End)> over)
+                 std::function<Together(bool works)> holds, std::function<void(End)> over)
     : context_(context), step_(step), result_(result), holds_(std::move(holds)), over_(std::move(over)) {}
 
 StepRun::~StepRun() {
-  if (pending_) context_.executor.cancel(*pending_);
+  for (const auto& one : {pending_, deadline_})
+    if (one) context_.executor.cancel(*one);
 }
 
 void StepRun::start() {
@@ -61,6 +62,7 @@ Error StepRun::no_driver() const {
 
 void StepRun::start_job(std::chrono::milliseconds timeout, std::function<void(const Call&)> run,
                         std::function<void(const Outcome&)> done) {
+  waits_ = false;
   pending_ = context_.executor.start(
       Job{.key = step_.device,
           .lane = context_.fleet[device_].lane,
@@ -103,6 +105,8 @@ void StepRun::observed(StepObservation& reading, const Outcome& outcome) {
   } else {
     seen_.error = Error{ErrorKind::transient, step_.device + ": " + outcome.reason_or("no answer in time")};
   }
+  if (seen_.error && ends_for_another_leader(*seen_.error)) return;
+  if (!failed_as_ && (is_past_saving_ || is_disarmed())) return check_rolled_back();
   switch (phase_) {
     case Phase::ground: return check_ground();
     case Phase::read_back: return check_written();
@@ -114,6 +118,7 @@ void StepRun::observed(StepObservation& reading, const Outcome& outcome) {
 
 void StepRun::observe_after(std::chrono::milliseconds wait, Phase phase) {
   phase_ = phase;
+  waits_ = true;
   pending_ = context_.executor.at(context_.executor.now() + wait, callbacks_.bind([this, phase] {
     pending_.reset();
     observe(phase);
@@ -198,17 +203,24 @@ void StepRun::write(ChangeSet changes) {
     Result<ChangeSet> undo = undo_of_step(step_, context_.fleet, device_, seen_.have);
     if (!undo) return give_up("not begun: its rollback can't be planned: " + undo.error().text());
     guard.undo = *std::move(undo);
-    armed_until_ = context_.executor.now() + *step_.undo_after;
+    arm_until(context_.executor.now() + *step_.undo_after);
   }
   const auto journalled = context_.ledger.ticket(
       context_.change, LedgerTicket{guard.ticket, step_.id, step_.device, step_.driver, changes});
-  if (!journalled) return give_up("not begun: " + journalled.error().text());
+  if (!journalled) {
+    CurrentEpoch* const epoch = context_.options.epoch;
+    if (epoch != nullptr && journalled.error().kind == ErrorKind::denied)
+      epoch->lose(journalled.error().text());
+    return give_up("not begun: " + journalled.error().text());
+  }
   tickets_.push_back(guard.ticket);
   ++tries_;
   ++result_.writes;
   if (!disturbs_since_) disturbs_since_ = context_.executor.now();
   reads_ = 0;
   met_ = 0;
+  is_being_kept_ = false;
+  was_armed_ = false;
   refusal_.reset();
   auto answer = std::make_shared<std::optional<Result<Receipt>>>();
   Driver* const driver = attached_->driver.get();
@@ -221,6 +233,7 @@ void StepRun::write(ChangeSet changes) {
 }
 
 void StepRun::wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answer) {
+  if (is_past_saving_) return observe(Phase::read_back);
   if (outcome == Outcome::never_started)
     return react(
         Error{ErrorKind::transient, step_.device + ": " + outcome.reason_or("the write was never begun")},
@@ -230,7 +243,9 @@ void StepRun::wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answ
         Error{ErrorKind::unknown_outcome, step_.device + ": " + outcome.reason_or("no answer to a write")},
         true);
   const Result<Receipt>& receipt = *answer;
+  if (!receipt && ends_for_another_leader(receipt.error())) return;
   if (!receipt) return react(receipt.error(), true);
+  was_armed_ = true;
   result_.notes.insert(result_.notes.end(), receipt->notes.begin(), receipt->notes.end());
   // An outcome that was not tried because of another's refusal is not the reason.
   for (const Receipt::Outcome& one : receipt->outcomes)
@@ -281,61 +296,11 @@ std::string StepRun::transaction() const {
          std::to_string(step_.id);
 }
 
-// `then`: the device's answer; where it gave none, unknown_outcome.
-void StepRun::settle(Phase phase, const std::string& transaction, Settlement settlement,
-                     std::function<void(const Result<Done>&)> then) {
-  phase_ = phase;
-  auto answer = std::make_shared<std::optional<Result<Done>>>();
-  Driver* const driver = attached_->driver.get();
-  start_job(
-      context_.options.apply_timeout,
-      [answer, driver, transaction, settlement](const Call& call) {
-        *answer = driver->settle(transaction, settlement, call);
-      },
-      [this, answer, then = std::move(then)](const Outcome& outcome) {
-        const Error none{ErrorKind::unknown_outcome,
-                         step_.device + ": " + outcome.reason_or("no answer to a settlement")};
-        then(outcome == Outcome::returned && *answer ? **answer : Result<Done>(none));
-      });
-}
-
-// A run that was killed left the device armed: its write is rolled back before anything else is written.
-void StepRun::settle_earlier() {
-  settle(Phase::settle_earlier, seen_.armed, Settlement::undo, [this](const Result<Done>& answer) {
-    if (answer) result_.notes.push_back(step_.device + ": what an earlier run had left armed is rolled back");
-    if (answer && ++reads_ <= kReadsMax) return observe(Phase::ground);
-    const Error armed{ErrorKind::transient, step_.device + ": an earlier transaction stays armed"};
-    react(answer ? armed : answer.error(), false);
-  });
-}
-
-void StepRun::keep() {
-  if (!is_armed()) {
-    phase_ = Phase::keep;
-    return kept();
-  }
-  settle(Phase::keep, transaction(), Settlement::keep, [this](const Result<Done>& answer) {
-    if (answer) return kept();
-    // The device may have rolled back: observe, and write again if it did.
-    react(answer.error(), true);
-  });
-}
-
 // Nothing is kept before what worked before works again.
 void StepRun::await_effects() {
   effects_until_ = context_.executor.now() + context_.options.settle_time;
   reads_ = 0;
   check_regained();
-}
-
-// Keeps the device armed as long as we wait.
-void StepRun::extend_if_due(std::chrono::milliseconds pause) {
-  const Time now = context_.executor.now();
-  if (!is_armed() || failed_as_ || now + *step_.undo_after / 2 < armed_until_)
-    return observe_after(pause, Phase::regain);
-  armed_until_ = now + *step_.undo_after;
-  settle(Phase::regain, transaction(), Settlement::extend,
-         [this](const Result<Done>&) { observe(Phase::regain); });
 }
 
 void StepRun::journal(const std::string& ticket, TicketState state, const std::string& why) {
@@ -396,42 +361,8 @@ void StepRun::check_regained() {
     return is_armed() ? give_up(why) : end(StepState::failed, why);
   }
   if (missing) result_.notes.push_back(missing->text + ", " + missing->excuse);
-  if (is_armed()) return decided(holds_());
+  if (is_armed()) return decided(holds_(true));
   end(StepState::done, "");
-}
-
-// It works, and waits for the other ends: the device stays armed until then.
-void StepRun::hold() {
-  phase_ = Phase::hold;
-  pending_ = context_.executor.at(armed_until_ - *step_.undo_after / 2, callbacks_.bind([this] {
-    pending_.reset();
-    armed_until_ = context_.executor.now() + *step_.undo_after;
-    extending_ = true;
-    settle(Phase::hold, transaction(), Settlement::extend, [this](const Result<Done>&) {
-      extending_ = false;
-      const std::optional<Together> decision = std::exchange(decision_, std::nullopt);
-      decision ? decided(*decision) : hold();
-    });
-  }));
-}
-
-void StepRun::go_on(Together decision) {
-  if (phase_ != Phase::hold) return;
-  if (extending_) {
-    decision_ = decision;
-    return;
-  }
-  if (pending_) context_.executor.cancel(*pending_);
-  pending_.reset();
-  decided(decision);
-}
-
-void StepRun::decided(Together decision) {
-  switch (decision) {
-    case Together::keep: return keep();
-    case Together::wait: return hold();
-    case Together::undo: return give_up("another end of its links did not succeed");
-  }
 }
 
 // The end of a step that did not succeed.
@@ -473,6 +404,7 @@ void StepRun::put_guard_back(const std::string& why) {
 
 void StepRun::end(StepState state, const std::string& why) {
   phase_ = Phase::over;
+  if (deadline_) context_.executor.cancel(*std::exchange(deadline_, std::nullopt));
   if (state == StepState::failed || state == StepState::undone)
     for (const std::string& ticket : tickets_)
       journal(ticket, state == StepState::undone ? TicketState::undone : TicketState::failed, why);

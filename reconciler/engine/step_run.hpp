@@ -15,9 +15,11 @@
 // ledger before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done
 // before it was read back; what worked before works again, or the step reports what does not; every exit ends
 // in one call of `over`. A step that arms the device gives it the planned rollback, keeps only what works
-// again at all ends of its links (`holds`), and extends the transaction meanwhile. A remedy runs at most
-// once, for the effects that were read as open right before, if its driver offers it for them.
-// Single-threaded over the executor.
+// again at all ends of its links (`holds`), and extends the transaction meanwhile. Where the device rolls
+// back by itself, the step ends, is not tried again, and the other ends are told at once. Where the device
+// has accepted another leader, the step ends at once and settles nothing. A remedy runs at most once, for the
+// effects that were read as open right before, if its driver offers it for them. Single-threaded over the
+// executor.
 #pragma once
 
 #include <functional>
@@ -59,6 +61,8 @@ struct RunContext {
   std::function<ComesBack(const std::string& device, Path effect)> comes_back{};
   // Changes that are not validated yet, without what this run writes. Null: budgets are not checked again.
   std::function<std::vector<OwedChange>()> open_changes{};
+  // Nothing more may begin.
+  bool must_end() const { return stop.stop_requested() || options.why_over(); }
 };
 
 class StepRun {
@@ -86,9 +90,10 @@ class StepRun {
   enum class Together : std::uint8_t { keep, wait, undo };
 
   // `result` receives the writes and notes as they happen. `holds` is called when an armed step works, and
-  // again if it could not be kept; if it returns wait, go_on() follows. `over` may destroy this object.
-  StepRun(const RunContext& context, const Step& step, StepResult& result, std::function<Together()> holds,
-          std::function<void(End)> over);
+  // again if it could not be kept; if it returns wait, go_on() follows. It is called with `false`, once, when
+  // the device rolls back by itself: the answer is ignored. `over` may destroy this object.
+  StepRun(const RunContext& context, const Step& step, StepResult& result,
+          std::function<Together(bool works)> holds, std::function<void(End)> over);
   ~StepRun();
   StepRun(const StepRun&) = delete;
   StepRun& operator=(const StepRun&) = delete;
@@ -119,6 +124,8 @@ class StepRun {
   void wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answer);
   void check_written();
   void await_effects();
+  void arm_until(Time until);
+  void extend(Phase phase, std::function<void(const Result<Done>&)> then);
   void extend_if_due(std::chrono::milliseconds pause);
   void hold();
   void decided(Together decision);
@@ -132,6 +139,11 @@ class StepRun {
   void settle(Phase phase, const std::string& transaction, Settlement settlement,
               std::function<void(const Result<Done>&)> then);
   void settle_earlier();
+  bool is_disarmed();
+  void past_saving();
+  void leave_others();
+  void check_rolled_back();
+  bool ends_for_another_leader(const Error& error);
   void put_guard_back(const std::string& why);
   void fail(StepState state, const std::string& why);
   ChangeSet open_now() const;
@@ -149,7 +161,7 @@ class StepRun {
   const RunContext& context_;
   const Step& step_;
   StepResult& result_;
-  std::function<Together()> holds_;
+  std::function<Together(bool works)> holds_;
   std::function<void(End)> over_;
   bool extending_ = false;            // an extension is under way on the device
   std::optional<Together> decision_;  // that arrived during an extension
@@ -170,13 +182,21 @@ class StepRun {
   std::set<Path> may_be_gone_;          // of those
   std::optional<StepState> failed_as_;  // the step failed and only waits for what worked before
   Time effects_until_{};
-  Time armed_until_{};
+  Time armed_until_{};      // unless it is extended
+  bool was_armed_ = false;  // the last write was seen there, or acknowledged
+  bool is_being_kept_ = false;
+  bool is_past_saving_ = false;  // it rolls back by itself, or did
+  bool has_left_ = false;        // the others know
+  Time silent_until_{};          // how long a device past saving may not answer
+  Time next_extension_{};        // not before
   Time started_{};
   std::optional<Time> disturbs_since_;
   ChangeSet treated_;            // effects treated by a remedy
   std::optional<Error> failed_;  // a remedy's error
   StepSeen seen_;
-  std::optional<std::uint64_t> pending_;  // the job or timer under way
+  std::optional<std::uint64_t> pending_;   // the job or timer under way
+  bool waits_ = false;                     // it is a timer
+  std::optional<std::uint64_t> deadline_;  // the timer of armed_until_
   CallbackScope callbacks_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 Result<std::vector<Attached>> drivers_of(const OpenedCluster& cluster, DeviceIndex index,
                                          const DriverTable& table,
                                          const std::optional<DriverTarget::Twin>& twin,
-                                         const std::shared_ptr<const std::atomic<std::uint64_t>>& epoch) {
+                                         const std::shared_ptr<CurrentEpoch>& epoch) {
   const TopologyDevice& device = cluster.compiled.topology.devices[index];
   const DriverTarget target{device.name,
                             cluster.name,

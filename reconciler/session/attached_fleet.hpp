@@ -25,7 +25,7 @@ struct AttachedFleet {
   std::vector<std::unique_ptr<Attached>> drivers;  // own what the fleet points to
   Fleet fleet;
   // DriverTarget::epoch of all devices; its owner sets it when it takes leadership.
-  std::shared_ptr<std::atomic<std::uint64_t>> epoch = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<CurrentEpoch> epoch = std::make_shared<CurrentEpoch>();
   std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
   std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: no policy
 

@@ -24,15 +24,35 @@ void mark_armed(std::vector<DeviceState>& states) {
 }  // namespace
 
 ClusterObserve::ClusterObserve(Fleet& fleet, Executor& executor, std::vector<std::size_t> only, bool leads,
-                               std::function<void(const Answer&)> seen)
-    : round_(fleet, executor, options_for(std::move(only), leads)), seen_(std::move(seen)) {}
+                               std::function<void(const Answer&)> seen, std::function<bool()> prove)
+    : fleet_(fleet),
+      executor_(executor),
+      options_(options_for(std::move(only), leads)),
+      seen_(std::move(seen)),
+      prove_(std::move(prove)) {}
 
 void ClusterObserve::start(std::function<void(Answer)> done) {
-  round_.start([this, done = std::move(done)](Answer states) {
-    mark_armed(states);
-    if (seen_) seen_(states);
-    done(std::move(states));
-  });
+  done_ = std::move(done);
+  observe();
+}
+
+void ClusterObserve::stop() {
+  stopped_ = true;
+  if (round_) round_->stop();
+}
+
+void ClusterObserve::observe() {
+  round_.emplace(fleet_, executor_, options_);
+  round_->start([this](Answer states) { observed(std::move(states)); });
+}
+
+void ClusterObserve::observed(Answer states) {
+  const std::function<bool()> prove = std::exchange(prove_, nullptr);
+  if (prove && !stopped_ && prove()) return observe();
+  mark_armed(states);
+  if (seen_) seen_(states);
+  const auto done = std::move(done_);  // which may end this
+  done(std::move(states));
 }
 
 }  // namespace lockstep

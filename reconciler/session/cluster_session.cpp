@@ -91,20 +91,23 @@ Result<Done> ClusterSession::want_restored() {
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
   std::vector<std::size_t> read;
   if (!reads_all_) read = fleet().with_far_ends(only_);
-  return std::make_unique<ClusterObserve>(attached_.fleet, executor_, std::move(read), store_ != nullptr,
-                                          [this](const std::vector<DeviceState>& states) {
-                                            learn_devices(fleet(), states, devices_);
-                                            not_read_.clear();
-                                            for (const DeviceState& state : states)
-                                              if (!state.complete()) not_read_.insert(state.device);
-                                          });
+  return std::make_unique<ClusterObserve>(
+      attached_.fleet, executor_, std::move(read), store_ != nullptr,
+      [this](const std::vector<DeviceState>& states) {
+        learn_devices(fleet(), states, devices_);
+        not_read_.clear();
+        for (const DeviceState& state : states)
+          if (!state.complete()) not_read_.insert(state.device);
+      },
+      [this] { return prove_leadership(); });
 }
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
   return std::make_unique<ClusterWatch>(
       WatchGround{attached_.fleet, executor_, origins(), sources(), policies(),
                   [this](const std::string& command) { return lead(command); },
-                  [this] { return read_store(); }, [this] { return write_numbers(cluster_); }},
+                  [this] { return read_store(); }, [this] { return write_numbers(cluster_); },
+                  *attached_.epoch},
       std::move(request));
 }
 

@@ -198,6 +198,9 @@ class ClusterSession {
   // another process holds a lock, or changed what is to be restored since open(). Refused: a machine belongs
   // to another cluster (machines.hpp).
   Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
+  // Why this process leads under a higher epoch than prepare_apply() took: devices had accepted a higher one.
+  // Empty: it does not.
+  const std::string& raised() const { return raised_; }
   // These need prepare_apply(). Settles what failed and interrupted changes may have written, by the current
   // observation (former_entries.hpp); returns all entries that lockstep's changes wrote.
   Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
@@ -229,6 +232,7 @@ class ClusterSession {
   Result<Done> settle_identity(const std::string& command);
   Result<Done> may_have_uuid() const;
   Result<Lead> lead(const std::string& command);
+  bool prove_leadership();
   MachineUser user() const;
   Store& store() const;
   StoreOptions store_options() const;
@@ -264,6 +268,8 @@ class ClusterSession {
   Machines machines_;
   std::vector<FileLock> machine_locks_;            // since prepare_apply()
   std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()
+  bool is_unproved_ = false;                       // no device was read since
+  std::string raised_;
   std::vector<std::unique_ptr<SuiteGate>> gates_;  // one per apply: a measurement may outlive its deadline
 };
 

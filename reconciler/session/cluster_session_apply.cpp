@@ -1,6 +1,9 @@
 // How a session changes devices: apply from taking the lock to accepting the result, bench, and healing.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "reconciler/engine/causes.hpp"
 #include "reconciler/session/accepted.hpp"
@@ -76,9 +79,31 @@ Result<Lead> ClusterSession::lead(const std::string& command) {
   TRY_DONE(settle_identity(command));
   TRY(std::unique_ptr<Store> opened, read_store());
   TRY_DONE(opened->leadership().take(command));
-  attached_.epoch->store(opened->leadership().epoch());
+  TRY_DONE(attached_.epoch->take(opened->leadership().epoch()));
   TRY(std::vector<FileLock> machines, machines_.take(user(), command, executor_.wall_time()));
   return Lead{std::move(opened), std::move(machines)};
+}
+
+// Before the first write: devices may have accepted an epoch that this store does not know, if it was
+// restored from a backup or copied. Whoever holds the store then leads under a higher one, once: who is
+// denied again has a rival, and steps down.
+bool ClusterSession::prove_leadership() {
+  if (!std::exchange(is_unproved_, false)) return false;
+  const std::uint64_t own = attached_.epoch->leader().epoch;
+  const std::uint64_t accepted = attached_.epoch->highest_of_others(own + kEpochsAhead);
+  if (accepted == 0) return false;
+  const Result<std::uint64_t> raised = store().leadership().raise_above(accepted);
+  const Result<Done> taken = raised ? attached_.epoch->take(*raised) : Result<Done>(raised.error());
+  if (!taken) attached_.epoch->lose(taken.error().text());
+  if (!taken) return false;
+  raised_ = fmt::format(
+      "devices had accepted epoch {} of another controller, and this one had epoch {}: its store is a "
+      "restored backup "
+      "or a copy. As it holds that store it continues, with epoch {}. If another controller of this cluster "
+      "runs, stop "
+      "it",
+      accepted, own, *raised);
+  return true;
 }
 
 Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
@@ -91,6 +116,7 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
           "another process has changed this cluster since the specs were read: run the command again"};
     store_ = std::move(led.store);
     machine_locks_ = std::move(led.machines);
+    is_unproved_ = true;
   }
   EarlierRuns earlier;
   TRY(earlier.in_flight, recover_in_flight(store_->history()));
@@ -155,6 +181,7 @@ ApplyOptions ClusterSession::options_of(const ApplyRequest& request) {
   options.on_fail = on_violation(cluster_.catalog);
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   options.was_written = was_written(written_);
+  options.epoch = attached_.epoch.get();
   return options;
 }
 

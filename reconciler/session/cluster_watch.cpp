@@ -97,11 +97,13 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.policy_for = ground_.policies;
   options.before_writing = ground_.before_writing;
   options.open = *std::move(open);
+  options.epoch = &ground_.epoch;
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        progress());
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
     board_.change(std::nullopt);
+    if (healing_.report.verdict == ApplyVerdict::taken_over) raise_epoch();
     healing_over();
   });
 }
@@ -190,7 +192,18 @@ Tried ClusterWatch::tried() const {
   return out;
 }
 
+// As ClusterSession::prove_leadership(): the next heal has a higher epoch, if this process still holds the
+// store.
+void ClusterWatch::raise_epoch() {
+  const std::uint64_t accepted = ground_.epoch.highest_of_others(ground_.epoch.leader().epoch + kEpochsAhead);
+  if (accepted == 0 || std::exchange(has_raised_, true)) return;
+  const Result<std::uint64_t> raised = store_->leadership().raise_above(accepted);
+  if (!raised) healing_.report.notes.push_back(raised.error().text());
+}
+
+// What is observed from now on is observed by nobody who leads: others may have led meanwhile.
 void ClusterWatch::release() {
+  if (store_) ground_.epoch.resign();
   machine_locks_.clear();
   store_.reset();
 }

@@ -69,6 +69,7 @@ struct WatchGround {
   std::function<Result<Lead>(const std::string& command)> lead;
   std::function<Result<std::unique_ptr<Store>>()> read_store;
   std::function<Result<Done>()> before_writing;  // ApplyOptions
+  CurrentEpoch& epoch;                           // taken by `lead`
 };
 
 class ClusterWatch {
@@ -96,6 +97,7 @@ class ClusterWatch {
   void not_begun();
   void healing_over();
   Tried tried() const;
+  void raise_epoch();
   void release();
   Progress progress();
   void note_change();
@@ -115,6 +117,7 @@ class ClusterWatch {
   std::function<void(const Tried&)> go_on_;
   std::vector<FileLock> machine_locks_;
   std::unique_ptr<Store> store_;
+  bool has_raised_ = false;  // its epoch above those of other leaders: at most once
   std::optional<ObserveRound> round_;
   std::optional<Application> application_;
   Watch watch_;

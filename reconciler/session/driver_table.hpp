@@ -3,7 +3,6 @@
 // (cli/program_drivers.hpp); tests fill them with simulated devices and routes.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/runtime/current_epoch.hpp"
 #include "specs/language/device_set.hpp"
 
 namespace lockstep {
@@ -29,8 +29,8 @@ struct DriverTarget {
   const Connect& connect;    // of the device's set
   const Intent& intent;      // names the sysctls, packages and ports to read
   std::optional<Twin> twin;  // the device in that twin, whatever `connect` says; none: the real device
-  // Of the leadership that the session holds; 0: none. For devices that refuse writes of earlier leaders.
-  std::shared_ptr<const std::atomic<std::uint64_t>> epoch{};
+  // Of the leadership that the session holds. For devices that refuse earlier leaders.
+  std::shared_ptr<CurrentEpoch> epoch{};
 };
 
 struct DriverRow {

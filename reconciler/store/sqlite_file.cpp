@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -85,7 +86,12 @@ Result<std::uint64_t> SqliteFile::lead(const std::string& command) {
   TRY(Database opened, Database::open(store_file(directory_), Database::Use::write));
   TRY_DONE(opened.write_ahead());
   TRY_DONE(bring_up_to_date(opened));
-  TRY(epoch_, begin_epoch(opened, command));
+  command_ = command;
+  TRY(Transaction whole, Transaction::begin(opened));
+  TRY(const std::uint64_t epoch, add_epoch(opened, 0));
+  TRY_DONE(name_cluster(opened));
+  TRY_DONE(whole.commit());
+  epoch_ = epoch;
   database_.reset();
   lock_.emplace(std::move(lock));
   database_.emplace(std::move(opened));
@@ -93,21 +99,31 @@ Result<std::uint64_t> SqliteFile::lead(const std::string& command) {
   return epoch_;
 }
 
-Result<std::uint64_t> SqliteFile::begin_epoch(const Database& database, const std::string& command) const {
-  TRY(Transaction whole, Transaction::begin(database));
-  TRY_DONE(Statement(database, "INSERT INTO epochs(begun, pid, command) VALUES(?, ?, ?)")
+Result<std::uint64_t> SqliteFile::raise_above(std::uint64_t epoch) {
+  if (epoch < epoch_) return epoch_;
+  if (epoch - epoch_ > kEpochsAhead)
+    return Error{ErrorKind::refused, store_file(directory_) + ": epoch " + std::to_string(epoch) +
+                                         " is too far above this store's " + std::to_string(epoch_) +
+                                         ": no controller of this cluster can have given it out"};
+  TRY(Transaction whole, write());
+  TRY(const std::uint64_t raised, add_epoch(*database_, epoch));
+  TRY_DONE(whole.commit());
+  return epoch_ = raised;
+}
+
+Result<std::uint64_t> SqliteFile::add_epoch(const Database& database, std::uint64_t above) const {
+  TRY(const std::uint64_t last, last_epoch(database));
+  TRY_DONE(Statement(database, "INSERT INTO epochs(epoch, begun, pid, command) VALUES(?, ?, ?, ?)")
+               .bind(std::max(last, above) + 1)
                .bind(utc_text(options_.now()))
                .bind(static_cast<std::uint64_t>(::getpid()))
-               .bind(command)
+               .bind(command_)
                .run());
   TRY_DONE(
       database.execute("DELETE FROM epochs WHERE epoch <= (SELECT epoch FROM epochs ORDER BY epoch DESC "
                        "LIMIT 1 OFFSET " +
                        std::to_string(kEpochsKept) + ")"));
-  TRY_DONE(name_cluster(database));
-  TRY(const std::uint64_t epoch, last_epoch(database));
-  TRY_DONE(whole.commit());
-  return epoch;
+  return last_epoch(database);
 }
 
 Result<Done> SqliteFile::name_cluster(const Database& database) const {

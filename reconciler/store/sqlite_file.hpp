@@ -35,6 +35,7 @@ class SqliteFile {
   const Database& database() const { return *database_; }
 
   Result<std::uint64_t> lead(const std::string& command);
+  Result<std::uint64_t> raise_above(std::uint64_t epoch);
   void resign();
   std::uint64_t epoch() const { return epoch_; }
   const std::string& directory() const { return directory_; }
@@ -46,7 +47,8 @@ class SqliteFile {
   Result<Done> name_cluster(const Database& database) const;
 
  private:
-  Result<std::uint64_t> begin_epoch(const Database& database, const std::string& command) const;
+  // Within a transaction; higher than all that the file knows, and than `above`.
+  Result<std::uint64_t> add_epoch(const Database& database, std::uint64_t above) const;
 
   std::string directory_;
   StoreOptions options_;
@@ -54,6 +56,7 @@ class SqliteFile {
   std::optional<Database> database_;  // declared after the lock: closed before that is given up
   bool never_begun_ = false;          // database_ is an empty one in memory
   std::uint64_t epoch_ = 0;
+  std::string command_;  // of the leader
 };
 
 }  // namespace lockstep

@@ -14,6 +14,7 @@ class FileLeadership final : public Leadership {
  public:
   explicit FileLeadership(SqliteFile& file) : file_(file) {}
   Result<std::uint64_t> take(const std::string& command) override { return file_.lead(command); }
+  Result<std::uint64_t> raise_above(std::uint64_t epoch) override { return file_.raise_above(epoch); }
   void resign() override { file_.resign(); }
   std::uint64_t epoch() const override { return file_.epoch(); }
   std::optional<std::string> holder() const override { return writer_of(file_.directory()); }

@@ -252,9 +252,9 @@ TEST_F(AgentFaults, ASettlementWhoseAnswerIsLostIsRepeated) {
 
 // The driver there knows only the epochs of applies.
 TEST_F(AgentFaults, AnOlderLeaderIsDeniedOnceANewerOneHasObserved) {
-  agent_->epoch->store(2);
+  ASSERT_TRUE(agent_->epoch->take(2));
   ASSERT_TRUE(observe());
-  agent_->epoch->store(1);
+  ASSERT_TRUE(agent_->epoch->take(1));
   EXPECT_EQ(agent_->journal().epoch, 2U);
   EXPECT_TRUE(fails_as(apply(1), ErrorKind::denied));
   EXPECT_TRUE(fails_as(settle(Settlement::keep), ErrorKind::denied));

@@ -77,7 +77,8 @@ class Agent final : public AgentSubject {
     keeps_a_default = machine_->keeps_a_default;
     one_row_of_a_kind = true;
     arms_all = true;
-    epoch = std::make_shared<std::atomic<std::uint64_t>>(1);
+    epoch = std::make_shared<CurrentEpoch>();
+    (void)must(epoch->take(1));
     serve();
     network_ = must(AgentNetwork::start(
         {.files = ca_.issue("ops", "lockstep://contract/controller/ops"), .cluster = kCluster}));

@@ -103,9 +103,9 @@ Observation Contract::observed() {
 Result<Receipt> Contract::apply(const ChangeSet& changes, Guard guard, const Call& call) {
   if (!subject_->arms_all) return driver().apply(changes, guard, call);
   settle_rest();
-  std::atomic<std::uint64_t>& epoch = *subject_->epoch;
+  const std::uint64_t epoch = subject_->epoch->leader().epoch;
   if (guard.epoch == 0) guard.epoch = epoch;
-  epoch = std::max(epoch.load(), guard.epoch);
+  if (guard.epoch > epoch && !subject_->epoch->take(guard.epoch)) ADD_FAILURE() << "no random bytes";
   if (guard.undo_after) return driver().apply(changes, guard, call);
   guard.transaction = "plain" + std::to_string(++tickets_);
   guard.undo_after = std::chrono::seconds(60);

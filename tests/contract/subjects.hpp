@@ -2,13 +2,13 @@
 // driver adds its own to subject_names() and make_subject().
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/runtime/current_epoch.hpp"
 
 namespace lockstep::contract {
 
@@ -39,7 +39,7 @@ class Subject {
   bool one_row_of_a_kind = false;
   // It accepts only applies that are armed, and made by a leader: that of this epoch observes and settles.
   bool arms_all = false;
-  std::shared_ptr<std::atomic<std::uint64_t>> epoch;
+  std::shared_ptr<CurrentEpoch> epoch;
 };
 
 std::vector<std::string> subject_names();

@@ -78,6 +78,10 @@ class AgentDriverTest : public NetworkTest {
     return out;
   }
 
+  static Json without_leader(Json message) {
+    message.erase("leader");
+    return message;
+  }
   static Path path(const std::string& text) { return *Path::parse(text); }
   static ChangeSet changes() {
     return {{path("interface[rail0]/mtu"), Value::integer(1500), Value::integer(9000), 0},
@@ -93,7 +97,12 @@ class AgentDriverTest : public NetworkTest {
     EXPECT_TRUE(says(error.what, "gpu1 (https://127.0.0.1:" + std::to_string(agent_.port()) + "): "));
   }
 
-  std::shared_ptr<std::atomic<std::uint64_t>> epoch_ = std::make_shared<std::atomic<std::uint64_t>>(5);
+  static std::shared_ptr<CurrentEpoch> leading(std::uint64_t epoch) {
+    auto out = std::make_shared<CurrentEpoch>();
+    EXPECT_TRUE(out->take(epoch));
+    return out;
+  }
+  std::shared_ptr<CurrentEpoch> epoch_ = leading(5);
   std::mutex mutex_;
   std::map<std::string, Reply> replies_;  // under mutex_
   ScriptedAgent agent_{gpu1_, [this](const Request& request) { return reply_to(request); }};
@@ -160,9 +169,9 @@ TEST_F(AgentDriverTest, ObservesWithTheEpochOfTheLeader) {
   EXPECT_EQ(seen->have.value(path("interface[rail0]/mtu")), Value::integer(9000));
   EXPECT_GE(seen->when, before);
   EXPECT_LE(seen->when, std::chrono::steady_clock::now());
-  EXPECT_EQ(asked("observe"), Json::parse(R"({"driver": "linux", "epoch": 5, "ifNot": "r1",
+  EXPECT_EQ(without_leader(asked("observe")), Json::parse(R"({"driver": "linux", "epoch": 5, "ifNot": "r1",
       "rows": ["interface[*]/mtu"], "named": ["interface[rail0]/mtu"]})"));
-  *epoch_ = 6;
+  ASSERT_TRUE(epoch_->take(6));
   EXPECT_TRUE(attached.driver->observe({}, "", patient()));
   EXPECT_EQ(asked("observe").at("epoch"), 6);
 }
@@ -220,7 +229,7 @@ TEST_F(AgentDriverTest, AppliesAsTheEngineAsks) {
   EXPECT_FALSE(receipt->outcomes[0].error);
   ASSERT_TRUE(receipt->outcomes[1].error);
   EXPECT_EQ(receipt->outcomes[1].error->what, "too large");
-  EXPECT_EQ(asked("apply"), Json::parse(R"({"driver": "linux",
+  EXPECT_EQ(without_leader(asked("apply")), Json::parse(R"({"driver": "linux",
       "changes": [{"path": "interface[rail0]/mtu", "was": 1500, "want": 9000},
                   {"path": "interface[rail1]/mtu", "was": null, "want": 9000}],
       "guard": {"ticket": "k1", "revision": "r1", "epoch": 5, "undoAfterMs": 30000, "transaction": "t1",
@@ -239,8 +248,8 @@ TEST_F(AgentDriverTest, RefusesToApplyWhatWouldNotBeRolledBack) {
 }
 
 TEST_F(AgentDriverTest, WritesNothingUnlessItLeads) {
-  *epoch_ = 0;
-  for (const auto& epoch : {epoch_, std::shared_ptr<std::atomic<std::uint64_t>>()}) {
+  epoch_->resign();
+  for (const auto& epoch : {epoch_, std::shared_ptr<CurrentEpoch>()}) {
     epoch_ = epoch;
     const Attached attached = attach();
     EXPECT_TRUE(fails_as(attached.driver->apply(changes(), guard(), patient()), ErrorKind::denied));
@@ -248,7 +257,52 @@ TEST_F(AgentDriverTest, WritesNothingUnlessItLeads) {
     EXPECT_EQ(count("apply") + count("settle"), 0U);
     EXPECT_TRUE(attached.driver->observe({}, "", patient()));
     EXPECT_EQ(asked("observe").at("epoch"), 0);
+    EXPECT_FALSE(asked("observe").contains("leader"));
   }
+}
+
+TEST_F(AgentDriverTest, SaysWhoLeads) {
+  const Attached attached = attach();
+  EXPECT_TRUE(attached.driver->observe({}, "", patient()));
+  EXPECT_TRUE(attached.driver->apply(changes(), guard(), patient()));
+  EXPECT_TRUE(attached.driver->settle("t1", Settlement::keep, patient()));
+  for (const char* const call : {"observe", "apply", "settle"})
+    EXPECT_EQ(asked(call).at("leader"), epoch_->leader().id) << call;
+  ASSERT_TRUE(epoch_->take(5));
+  EXPECT_TRUE(attached.driver->settle("t1", Settlement::keep, patient()));
+  EXPECT_EQ(asked("settle").at("leader"), epoch_->leader().id);
+  EXPECT_NE(asked("settle").at("leader"), asked("observe").at("leader")) << "leads anew";
+  Guard late = guard();
+  late.epoch = 4;
+  EXPECT_TRUE(attached.driver->apply(changes(), late, patient()));
+  EXPECT_FALSE(asked("apply").contains("leader")) << "of an epoch that is not this leader's";
+}
+
+// A denial has many reasons: the agent's hello tells this one.
+TEST_F(AgentDriverTest, LearnsThatTheAgentHasAnotherLeader) {
+  const Attached attached = attach();
+  const auto accepted = [&](std::uint64_t epoch, const std::string& leader) {
+    set("hello", {http(edited(kHello, [&](Json& json) {
+          json["epoch"] = epoch;
+          if (!leader.empty()) json["leader"] = leader;
+        }))});
+    EXPECT_TRUE(epoch_->take(5));
+    EXPECT_FALSE(attached.driver->observe({}, "", patient()));
+    EXPECT_FALSE(attached.driver->apply(changes(), guard(), patient()));
+    return epoch_->why_over("gpu1").value_or("");
+  };
+  set("observe", {http(R"({"kind": "denied", "what": "no"})", "403 Forbidden")});
+  set("apply", {http(R"({"kind": "denied", "what": "no"})", "403 Forbidden")});
+  EXPECT_EQ(accepted(9, "somebody"),
+            "another controller (epoch 9) has taken over gpu1 from this one (epoch 5)");
+  EXPECT_EQ(
+      accepted(5, "somebody"),
+      "another controller has the same epoch 5 and has taken over gpu1: its store is a copy of this one's");
+  EXPECT_EQ(accepted(5, ""), "");
+  EXPECT_EQ(accepted(4, "somebody"), "");
+  set("hello", {"", Then::cut});
+  EXPECT_FALSE(attached.driver->observe({}, "", patient()));
+  EXPECT_FALSE(epoch_->why_over());
 }
 
 // Something was done, and nobody knows what.
@@ -320,7 +374,8 @@ TEST_F(AgentDriverTest, Settles) {
         std::pair{Settlement::extend, "extend"}}) {
     const auto settled = attached.driver->settle("t1", settlement, patient());
     EXPECT_TRUE(settled) << settled.error().text();
-    EXPECT_EQ(asked("settle"), (Json{{"transaction", "t1"}, {"settlement", word}, {"epoch", 5}}));
+    EXPECT_EQ(without_leader(asked("settle")),
+              (Json{{"transaction", "t1"}, {"settlement", word}, {"epoch", 5}}));
   }
   set("settle", {http("7")});
   EXPECT_TRUE(
@@ -378,7 +433,7 @@ TEST_F(AgentDriverTest, CarriesOutRemediesAndReadsUseAtTheAgent) {
   const Attached attached = attach(offline());
   const auto cured = attached.remedy->cure({changes()[0]}, patient());
   EXPECT_TRUE(cured) << cured.error().text();
-  EXPECT_EQ(asked("remedy"), Json::parse(R"({"driver": "linux", "epoch": 5,
+  EXPECT_EQ(without_leader(asked("remedy")), Json::parse(R"({"driver": "linux", "epoch": 5,
       "effects": [{"path": "interface[rail0]/mtu", "was": 1500, "want": 9000}]})"));
   set("remedy", {"", Then::cut});
   EXPECT_TRUE(fails_as(attached.remedy->cure({changes()[0]}, patient()), ErrorKind::unknown_outcome));
@@ -394,7 +449,7 @@ TEST_F(AgentDriverTest, CarriesOutRemediesAndReadsUseAtTheAgent) {
   EXPECT_TRUE(fails_as(negative, ErrorKind::refused));
   EXPECT_TRUE(says(negative.error().what, "field 'open' is not"));
 
-  *epoch_ = 0;
+  epoch_->resign();
   EXPECT_TRUE(fails_as(attached.remedy->cure({changes()[0]}, patient()), ErrorKind::denied));
 }
 

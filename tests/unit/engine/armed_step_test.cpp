@@ -273,5 +273,75 @@ TEST_F(ArmedEnds, FirstIsExtendedWhileTheSecondIsSlow) {
       << "extended twice, and kept";
 }
 
+// The write cuts the path to one end, which its device rolls back by itself after 30 s.
+class ArmedEndsCut : public ArmedEnds {
+ protected:
+  ArmedEndsCut() : plan(cluster.plan()) {
+    cut = plan.steps[1].device == "leaf0" ? &leaf0 : &spine0;
+    other = cut == &leaf0 ? &spine0 : &leaf0;
+    const Path path = cut == &leaf0 ? mtu("up0") : mtu("down0");
+    cut->effects = [this, path](Tree& tree) {
+      cut->unreachable = tree.value(path) == number(9000) || (gone && cut->unreachable);
+    };
+    other->effects = [this, path = cut == &leaf0 ? mtu("down0") : mtu("up0")](Tree& tree) {
+      if (tree.value(path) == number(1500)) undone_after = cluster.executor.now() - begun;
+    };
+    cluster.options.step_timeout = seconds(600);
+    cluster.options.tries = 10;
+    begun = cluster.executor.now();
+  }
+  Plan plan;
+  SimulatedDevice* cut = nullptr;
+  SimulatedDevice* other = nullptr;
+  bool gone = false;  // it does not come back after its rollback
+  Time begun{};
+  Time::duration undone_after{};
+};
+
+TEST_F(ArmedEndsCut, AreRolledBackAtOnceAfterTheOtherRolledBackByItself) {
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[1].state, StepState::undone) << report.steps[1].why;
+  EXPECT_EQ(report.steps[1].why, "rolled back by its own agent, nothing settled it in 30 s");
+  EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
+  EXPECT_EQ(applies[cut->name()], 1) << "what cut the path is not written again";
+  EXPECT_GE(undone_after, seconds(30));
+  EXPECT_LE(undone_after, seconds(31));
+  EXPECT_LE(cluster.executor.now() - begun, seconds(35));
+  EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(1500));
+  EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
+}
+
+TEST_F(ArmedEndsCut, AreRolledBackAtOnceWhenTheOtherDoesNotComeBack) {
+  gone = true;
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[1].state, StepState::failed) << report.steps[1].why;
+  EXPECT_NE(report.steps[1].why.find("its own agent rolls it back, as nothing settled it in 30 s"),
+            std::string::npos)
+      << report.steps[1].why;
+  EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
+  EXPECT_LE(undone_after, seconds(31));
+  EXPECT_LE(cluster.executor.now() - begun, seconds(30) + cluster.options.settle_time + seconds(15));
+}
+
+// One waits for the other, which is slow, and meanwhile loses its time without an answer.
+TEST_F(ArmedEnds, TheWaitingOneThatRolledBackByItselfEndsTheOther) {
+  const Plan plan = cluster.plan();
+  SimulatedDevice& first = plan.steps[0].device == "leaf0" ? leaf0 : spine0;
+  SimulatedDevice& last = &first == &leaf0 ? spine0 : leaf0;
+  const Path written = &last == &leaf0 ? mtu("up0") : mtu("down0");
+  last.unreachable = true;
+  const Time begun = cluster.executor.now();
+  cluster.executor.at(begun + seconds(2), [&first] { first.unreachable = true; });
+  cluster.executor.at(begun + seconds(40), [&] { first.unreachable = last.unreachable = false; });
+  cluster.options.step_timeout = seconds(600);
+  cluster.options.tries = 10;
+  cluster.options.back_off = seconds(5);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
+  EXPECT_EQ(report.steps[0].why, "rolled back by its own agent, nothing settled it in 30 s");
+  EXPECT_NE(report.steps[1].state, StepState::done);
+  EXPECT_EQ(last.truth().value(written), number(1500));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -33,6 +33,7 @@ class MemoryLedger final : public Ledger {
   }
   Result<Done> ticket(std::uint64_t change, const LedgerTicket& one) override {
     if (broken) return Error{ErrorKind::refused, "the disk is full"};
+    if (lost) return Error{ErrorKind::denied, "epoch 1 is over: another process leads"};
     tickets.push_back(one);
     tickets_of.emplace_back(change, one);
     return Done{};
@@ -109,6 +110,7 @@ class MemoryLedger final : public Ledger {
   std::uint64_t begun = 0;
   bool no_begin = false;
   bool broken = false;
+  bool lost = false;
   bool no_receipts = false;
   bool no_end = false;
   std::vector<LedgerTicket> tickets;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "history_lab.hpp"
@@ -105,6 +106,41 @@ TEST_F(Leaderships, SupersededLeaderCannotWrite) {
             file() + ": epoch 1 is over: 2 was given out since, so another process leads");
   EXPECT_TRUE(second->history().ticket(change, ticket("t")));
   EXPECT_EQ(Oracle(file()).count("tickets"), "1");
+}
+
+// Devices have accepted epochs that this store does not know: it was restored from a backup, or copied.
+TEST_F(Leaderships, IsRaisedAboveWhatDevicesHaveAccepted) {
+  const auto store = led(directory);
+  const std::uint64_t change = *store->history().begin(Plan{}, "ann", "why");
+  EXPECT_EQ(*store->leadership().raise_above(40), 41U);
+  EXPECT_EQ(store->leadership().epoch(), 41U);
+  EXPECT_TRUE(store->history().ticket(change, ticket("t"))) << "it leads on";
+  EXPECT_EQ(*store->leadership().raise_above(40), 41U);
+  store->leadership().resign();
+  EXPECT_FALSE(store->leadership().raise_above(50)) << "only who leads";
+  EXPECT_EQ(led(directory)->leadership().epoch(), 42U) << "no epoch is given out twice";
+  EXPECT_EQ(Oracle(file()).ask("SELECT group_concat(epoch, ' ') FROM epochs"), "1 41 42");
+}
+
+TEST_F(Leaderships, IsNotRaisedOnceItIsLost) {
+  const auto first = led(directory);
+  ASSERT_TRUE(std::filesystem::remove(directory + "/lock"));
+  const auto second = led(directory);
+  const auto raised = first->leadership().raise_above(40);
+  ASSERT_FALSE(raised);
+  EXPECT_EQ(raised.error().kind, ErrorKind::denied);
+  EXPECT_EQ(Oracle(file()).ask("SELECT max(epoch) FROM epochs"), "2");
+}
+
+TEST_F(Leaderships, ADeviceThatLiesDoesNotUseUpTheEpochs) {
+  const auto store = led(directory);
+  for (const std::uint64_t lie : {2 + kEpochsAhead, std::numeric_limits<std::uint64_t>::max()}) {
+    const auto raised = store->leadership().raise_above(lie);
+    ASSERT_FALSE(raised);
+    EXPECT_EQ(raised.error().kind, ErrorKind::refused);
+    EXPECT_NE(raised.error().text().find("no controller of this cluster"), std::string::npos);
+  }
+  EXPECT_EQ(*store->leadership().raise_above(1 + kEpochsAhead), 2 + kEpochsAhead);
 }
 
 TEST_F(Leaderships, KeepsAThousandLeadersAndNeverReusesAnEpoch) {
