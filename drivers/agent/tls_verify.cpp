@@ -165,7 +165,9 @@ std::string alert_reason(int alert) {
   switch (alert) {
     case SSL_AD_PROTOCOL_VERSION: return "the other end does not support TLS 1.3";
     case SSL_AD_CERTIFICATE_REQUIRED: return "the other end requires a certificate";
-    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_BAD_CERTIFICATE:  // also of one that is not valid yet
+      return std::string("the other end refused our certificate: ") + SSL_alert_desc_string_long(alert) +
+             " (not valid yet by the clock there, or as its log says)";
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
     case SSL_AD_CERTIFICATE_REVOKED:
     case SSL_AD_CERTIFICATE_EXPIRED:

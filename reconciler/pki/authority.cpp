@@ -240,6 +240,19 @@ Result<CertificateFacts> make_authority(const std::string& folder, const std::st
   return facts;
 }
 
+Result<std::string> dated_authority(const std::string& folder, const Validity& dates) {
+  TRY(const Authority authority, open_authority(folder));
+  const Object<X509> copy(X509_dup(authority.certificate.get()));
+  const auto is_set = [](ASN1_TIME* time, std::chrono::sys_seconds to) {
+    return ASN1_TIME_set(time, to.time_since_epoch().count()) != nullptr;
+  };
+  if (!copy || !is_set(X509_getm_notBefore(copy.get()), dates.from) ||
+      !is_set(X509_getm_notAfter(copy.get()), dates.until) ||
+      X509_sign(copy.get(), authority.key.get(), EVP_sha256()) <= 0)
+    return openssl_error("make a certificate with other dates");
+  return pem_of(copy.get());
+}
+
 Result<IssuedCertificate> issue_certificate(const std::string& folder, const CertificateRequest& request,
                                             std::chrono::sys_seconds now) {
   TRY(const Descriptor held, lock(folder));

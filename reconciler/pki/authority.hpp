@@ -39,6 +39,14 @@ inline constexpr std::chrono::hours kClockSkew{1};
 Result<CertificateFacts> make_authority(const std::string& folder, const std::string& cluster,
                                         std::chrono::sys_seconds now);
 
+struct Validity {
+  std::chrono::sys_seconds from{};
+  std::chrono::sys_seconds until{};
+};
+// The authority's certificate (PEM) with other dates, and otherwise equal: for tests of what an end does
+// whose clock is off. Nothing is written.
+Result<std::string> dated_authority(const std::string& folder, const Validity& dates);
+
 struct CertificateRequest {
   PeerRole role = PeerRole::device;
   std::string name;

@@ -22,8 +22,10 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <sstream>
 
+#include "reconciler/twin/agents.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "specs/files/own_folder.hpp"
@@ -42,6 +44,8 @@ constexpr const char* kScratch = "/var/tmp";  // FRR has /var/tmp/frr compiled i
 // For a daemon's own tmpfs: writable by any user, because only the daemon sees it; holds sockets and a few
 // pages of log.
 constexpr const char* kOwnTmpfs = "mode=1777,size=1m";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr const char* kMachineId = "/etc/machine-id";  // machine-id(5)
 constexpr std::array<const char*, 3> kFrrDaemons{"zebra", "bgpd", "bfdd"};
 
 DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const std::string& name) {
@@ -103,6 +107,10 @@ DaemonPlan agent_daemon(const TwinRecord& record, const TwinDevice& device) {
   out.ready_file = at.agent_dir + "/ready";
   out.own_folders = false;
   out.argv = {agent_program(), "--config", at.agent_dir + "/agent.yaml", "run", "--ready", out.ready_file};
+  out.covers = {{at.agent_dir + "/" + kBootIdFile, kBootId}};
+  // A machine that was never booted has none, and the boot id serves (drivers/posix/machine_id.hpp).
+  if (::access(kMachineId, F_OK) == 0)
+    out.covers.push_back({at.agent_dir + "/" + kMachineIdFile, kMachineId});
   return out;
 }
 
@@ -115,6 +123,7 @@ struct Launch {
   std::string run_dir;
   std::vector<std::string> folders;  // from below /run down to the run directory
   bool own_folders = true;
+  std::span<const DaemonPlan::Cover> covers;  // of the plan
   int netns = -1;
   int report = -1;
 };
@@ -123,7 +132,7 @@ struct Launch {
 struct Start {
   pid_t outer_pid = -1;
 };
-enum class Stage : int { netns, uts, host_name, log, run, root, execute };
+enum class Stage : int { netns, uts, host_name, log, run, covers, root, execute };
 struct Failure {
   Stage stage;
   int code;
@@ -136,6 +145,7 @@ const char* words(Stage stage) {
     case Stage::host_name: return "set the host name";
     case Stage::log: return "open the log";
     case Stage::run: return "make a private /run and /var/tmp";
+    case Stage::covers: return "cover files of this machine";
     case Stage::root: return "chdir /";
     case Stage::execute: return "execute";
   }
@@ -160,6 +170,7 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
   out.run_dir = at.run_dir;
   out.folders = folders_below_run(at.run_dir);
   out.own_folders = plan.own_folders;
+  out.covers = plan.covers;
   out.netns = netns;
   out.report = report;
   return out;
@@ -183,6 +194,15 @@ bool give_own_folders(const Launch& launch) {
   for (const std::string& folder : launch.folders)
     if (::mkdir(folder.c_str(), 0755) != 0) return false;
   return ::fchdir(kept) == 0 && ::mount(".", launch.run_dir.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+bool cover_files(std::span<const DaemonPlan::Cover> covers) {
+  if (covers.empty()) return true;
+  // What is mounted on this machine later (a device's namespace) is seen here, and nothing the other way.
+  if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_SLAVE)) return false;
+  for (const DaemonPlan::Cover& one : covers)
+    if (::mount(one.file.c_str(), one.over.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+  return true;
 }
 
 bool redirect(const std::string& log) {
@@ -209,6 +229,7 @@ bool redirect(const std::string& log) {
   if (::sethostname(launch.host_name, launch.host_name_size) != 0) fail(Stage::host_name);
   if (!redirect(launch.log)) fail(Stage::log);
   if (launch.own_folders && !give_own_folders(launch)) fail(Stage::run);
+  if (!cover_files(launch.covers)) fail(Stage::covers);
   if (::chdir("/") != 0) fail(Stage::root);
   ::setpgid(0, 0);
   std::array<char*, 2> environment{const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nullptr};

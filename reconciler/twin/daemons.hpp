@@ -23,7 +23,13 @@ struct DaemonPlan {
   std::string ready_file{};  // the daemon makes it when it is ready
   // A private /run with the device's run directory alone. The agent needs the twin's, to restart daemons.
   bool own_folders = true;
-  std::string after;         // a daemon of the same device that must be ready first; empty: none
+  std::string after{};  // a daemon of the same device that must be ready first; empty: none
+  // What it sees in the place of files of this machine.
+  struct Cover {
+    std::string file;
+    std::string over;
+  };
+  std::vector<Cover> covers{};
 };
 
 std::vector<DaemonPlan> daemons_of(const TwinRecord& record);

@@ -1,14 +1,23 @@
-// The functions behind the table of faults, by subsystem: faults_link.cpp, faults_queue.cpp,
-// faults_routing.cpp.
+// The functions behind the table of faults, by subsystem: faults_agent.cpp, faults_link.cpp,
+// faults_queue.cpp, faults_routing.cpp.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "drivers/linux/session.hpp"
 #include "reconciler/twin/faults.hpp"
 
 namespace lockstep {
 
+Result<FaultLines> break_agent_clock(const FaultOrder& order);
+Result<FaultLines> break_agent_delay(const FaultOrder& order);
+Result<FaultLines> break_agent_killed(const FaultOrder& order);
+Result<FaultLines> break_agent_loss(const FaultOrder& order);
+Result<FaultLines> break_agent_partition(const FaultOrder& order);
+Result<FaultLines> break_agent_revoked(const FaultOrder& order);
+Result<FaultLines> break_agent_stopped(const FaultOrder& order);
 Result<FaultLines> break_mtu(const FaultOrder& order);
 Result<FaultLines> break_address_removed(const FaultOrder& order);
 Result<FaultLines> break_wrong_address(const FaultOrder& order);
@@ -26,6 +35,17 @@ Result<FaultLines> break_lost_nexthop(const FaultOrder& order);
 Result<FaultLines> break_hung_daemon(const FaultOrder& order);
 Result<FaultLines> break_resumed_daemon(const FaultOrder& order);
 Result<FaultLines> break_killed_daemon(const FaultOrder& order);
+
+// A signal to a daemon of the order's device.
+Result<FaultLines> signal_daemon(const FaultOrder& order, const std::string& daemon, int number,
+                                 const char* name);
+// A share of the packets that a port receives or sends is dropped; 0: none any more.
+enum class Hook { ingress, egress };
+struct Loss {
+  Hook hook = Hook::ingress;
+  std::uint32_t parts_per_million = 0;
+};
+Result<Done> set_loss(const Link& link, const Loss& loss, const Call& call);
 
 // Runs `body` in the order's namespace, with a session there.
 Result<FaultLines> in_device(const FaultOrder& order,

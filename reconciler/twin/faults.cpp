@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<Fault, 17> kFaults{{
+constexpr std::array<Fault, 24> kFaults{{
     {.name = "address-removed",
      .arguments = "DEVICE PORT [PREFIX]",
      .what = "a port loses its address, and with it the routes that the kernel hangs on it",
@@ -24,6 +24,72 @@ constexpr std::array<Fault, 17> kFaults{{
      .least = 1,
      .most = 2,
      .make = break_address_removed},
+    {.name = "agent-clock",
+     .arguments = "DEVICE [behind|ahead|off]",
+     .what = "an agent's clock is off by more than a day, as its certificates see it",
+     .shown_by =
+         "`drift` and `apply` say that the agent refused the controller's certificate; \"off\" ends it",
+     .native = "the agent's copy of the CA certificate, signed with other dates: CLOCK_REALTIME has no "
+               "namespace",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_clock},
+    {.name = "agent-delay",
+     .arguments = "DEVICE [DELAY=500ms|off]",
+     .what = "the management path to an agent takes long, both ways",
+     .shown_by =
+         "that every command takes longer; beyond a call's deadline the agent does not answer in time",
+     .native = "a relay between the bridge and the device's management cable",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_delay},
+    {.name = "agent-killed",
+     .arguments = "DEVICE [on|off]",
+     .what = "an agent dies; \"off\" starts it, as systemd would",
+     .shown_by = "`drift` and `apply` say that nothing listens at the agent's address",
+     .native = "SIGKILL to the twin's own lockstep-agent",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_killed},
+    {.name = "agent-loss",
+     .arguments = "DEVICE [SHARE=10%|off]",
+     .what = "the management path to an agent loses a share of the packets, both ways",
+     .shown_by = "that commands take longer; with 100% the agent does not answer in time",
+     .native = "a 6-instruction eBPF program at both hooks of clsact, on the bridge's port",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_loss},
+    {.name = "agent-partition",
+     .arguments = "DEVICE [on|off]",
+     .what = "the management path to an agent is cut, at the switch above it",
+     .shown_by = "`drift` and `apply` say that the agent can't be reached; an armed change is rolled back",
+     .native = "RTM_NEWLINK without IFF_UP on the bridge's port",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_partition},
+    {.name = "agent-revoked",
+     .arguments = "DEVICE [on|off]",
+     .what = "an agent's certificate is revoked; \"off\" gives it a new one",
+     .shown_by = "`drift` and `apply` say that the agent's certificate was revoked",
+     .native = "the revocation list of the twin's CA",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_revoked},
+    {.name = "agent-stopped",
+     .arguments = "DEVICE [on|off]",
+     .what = "an agent hangs: its port takes connections and nothing answers; \"off\" lets it go on",
+     .shown_by = "`drift` and `apply` say that the agent did not answer in time",
+     .native = "SIGSTOP and SIGCONT to the twin's own lockstep-agent",
+     .least = 0,
+     .most = 1,
+     .of_agents = true,
+     .make = break_agent_stopped},
     {.name = "bgp-neighbor-shutdown",
      .arguments = "DEVICE NEIGHBOR",
      .what = "a BGP neighbour is shut down by configuration",
@@ -107,7 +173,7 @@ constexpr std::array<Fault, 17> kFaults{{
      .make = break_mtu},
     {.name = "offload",
      .arguments = "DEVICE PORT tso|gso|gro on|off",
-     .what = "segmentation offload is not as wanted",
+     .what = "a segmentation offload is on or off against the specs",
      .shown_by = "interface[PORT]/offload[*]; apply repairs it",
      .native = "ETHTOOL_MSG_FEATURES_SET",
      .least = 3,
@@ -188,6 +254,11 @@ Result<FaultLines> break_twin(const std::string& cluster, const std::string& fau
                    [&](const TwinDevice& one) { return one.name == order.device; }))
     return Error{ErrorKind::invalid_spec, "the twin has no device '" + order.device +
                                               "'; if you added it to the specs, run `lockstep twin up`"};
+  if (wanted->of_agents && !order.twin.record.agents)
+    return Error{ErrorKind::refused,
+                 fmt::format("{} needs a twin with agents: take this one down, and bring it "
+                             "up with `lockstep twin up --agents`",
+                             wanted->name)};
   return wanted->make(order);
 }
 

@@ -69,21 +69,24 @@ Result<Done> send(netlink::Socket& socket, netlink::Request& request, int harmle
   return Done{};
 }
 
-Result<Done> set_loss(netlink::Socket& socket, const Link& link, std::uint32_t parts_per_million,
-                      const Call& call) {
-  const std::uint32_t ingress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
+}  // namespace
+
+Result<Done> set_loss(const Link& link, const Loss& loss, const Call& call) {
+  TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
+  const std::uint32_t parent =
+      TC_H_MAKE(TC_H_CLSACT, loss.hook == Hook::ingress ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS);
   const std::uint32_t detail = TC_H_MAKE(kPreference << 16U, htons(ETH_P_ALL));
-  if (parts_per_million == 0) {
+  if (loss.parts_per_million == 0) {
     netlink::Request request(RTM_DELTFILTER, NLM_F_REQUEST | NLM_F_ACK);
-    request.header(place_of(link, ingress, 1, detail)).put_text(TCA_KIND, "bpf");
+    request.header(place_of(link, parent, 1, detail)).put_text(TCA_KIND, "bpf");
     return send(socket, request, ENOENT, "remove the loss", call);
   }
   netlink::Request queue(RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
   queue.header(place_of(link, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0)).put_text(TCA_KIND, "clsact");
   TRY_DONE(send(socket, queue, EEXIST, "clsact", call));
-  TRY(const Descriptor program, load_loss(parts_per_million));
+  TRY(const Descriptor program, load_loss(loss.parts_per_million));
   netlink::Request filter(RTM_NEWTFILTER, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE);
-  filter.header(place_of(link, ingress, 1, detail)).put_text(TCA_KIND, "bpf");
+  filter.header(place_of(link, parent, 1, detail)).put_text(TCA_KIND, "bpf");
   const auto options = filter.open_nest(TCA_OPTIONS);
   filter.put_number(TCA_BPF_FD, program.number());
   filter.put_text(TCA_BPF_NAME, "lockstep-loss");
@@ -91,8 +94,6 @@ Result<Done> set_loss(netlink::Socket& socket, const Link& link, std::uint32_t p
   filter.close_nest(options);
   return send(socket, filter, 0, "cls_bpf", call);
 }
-
-}  // namespace
 
 Result<FaultLines> break_slow_link(const FaultOrder& order) {
   TRY(const BitRate rate, parse_bit_rate(order.argument(1, "100Mbps")));
@@ -118,8 +119,7 @@ Result<FaultLines> break_packet_loss(const FaultOrder& order) {
     return Error{ErrorKind::invalid_spec, "no more than 100% can be lost"};
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session&) -> Result<FaultLines> {
-    TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-    TRY_DONE(set_loss(socket, link, share.parts_per_million, order.call));
+    TRY_DONE(set_loss(link, {Hook::ingress, share.parts_per_million}, order.call));
     return FaultLines{
         share.parts_per_million == 0
             ? fmt::format("the loss on {} is taken away", link.name)

@@ -45,13 +45,11 @@ Result<FaultLines> configure_bgp(const FaultOrder& order, const std::vector<std:
   return out;
 }
 
-Result<FaultLines> signal_daemon(const FaultOrder& order, int number, const char* name) {
+// The agent has faults of its own: what heals a daemon (an apply) does not reach a device without its agent.
+Result<FaultLines> signal_chosen_daemon(const FaultOrder& order, int number, const char* name) {
   const std::string daemon = order.argument(0, "bgpd");
-  TRY(const DaemonState one, daemon_of(order, daemon));
-  // The supervisor, its parent, has just reported it alive, and only the supervisor could release the pid.
-  // The daemon has its own process group (daemons.cpp), which includes the child that speaks LLDP for lldpd.
-  if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
-  return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
+  if (daemon != "agent") return signal_daemon(order, daemon, number, name);
+  return Error{ErrorKind::invalid_spec, "for an agent there are the faults agent-killed and agent-stopped"};
 }
 
 // Routes that share one group of several next hops.
@@ -125,6 +123,15 @@ Result<Done> point(netlink::Socket& socket, const Route& route, std::uint32_t ne
 
 }  // namespace
 
+Result<FaultLines> signal_daemon(const FaultOrder& order, const std::string& daemon, int number,
+                                 const char* name) {
+  TRY(const DaemonState one, daemon_of(order, daemon));
+  // The supervisor, its parent, has just reported it alive, and only the supervisor could release the pid.
+  // The daemon has its own process group (daemons.cpp), which includes the child that speaks LLDP for lldpd.
+  if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
+  return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
+}
+
 Result<FaultLines> break_bgp_neighbor_shutdown(const FaultOrder& order) {
   return configure_bgp(order, {"neighbor " + order.argument(0) + " shutdown", "end"});
 }
@@ -134,13 +141,13 @@ Result<FaultLines> break_ecmp_off(const FaultOrder& order) {
 }
 
 Result<FaultLines> break_hung_daemon(const FaultOrder& order) {
-  return signal_daemon(order, SIGSTOP, "STOP");
+  return signal_chosen_daemon(order, SIGSTOP, "STOP");
 }
 Result<FaultLines> break_resumed_daemon(const FaultOrder& order) {
-  return signal_daemon(order, SIGCONT, "CONT");
+  return signal_chosen_daemon(order, SIGCONT, "CONT");
 }
 Result<FaultLines> break_killed_daemon(const FaultOrder& order) {
-  return signal_daemon(order, SIGKILL, "KILL");
+  return signal_chosen_daemon(order, SIGKILL, "KILL");
 }
 
 Result<FaultLines> break_lost_nexthop(const FaultOrder& order) {

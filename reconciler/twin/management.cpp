@@ -48,17 +48,25 @@ class Links {
     request.close_nest(info);
     return change(request, "add bridge " + name, EEXIST);
   }
-  Result<Done> set_up(const std::string& name, const std::string& bridge = "") {
+  Result<Done> set_up(const std::string& name) {
     netlink::Request request(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK);
     ifinfomsg header{};
     TRY(header.ifi_index, index_of(name));
     header.ifi_flags = header.ifi_change = IFF_UP;
     request.header(header);
-    if (!bridge.empty()) {
-      TRY(const int master, index_of(bridge));
-      request.put_number(IFLA_MASTER, static_cast<std::uint32_t>(master));
-    }
     return change(request, "set " + name + " up", 0);
+  }
+  // Empty: of no bridge.
+  Result<Done> set_bridge(const std::string& name, const std::string& bridge) {
+    netlink::Request request(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK);
+    ifinfomsg header{};
+    TRY(header.ifi_index, index_of(name));
+    int master = 0;
+    if (!bridge.empty()) {
+      TRY(master, index_of(bridge));
+    }
+    request.header(header).put_number(IFLA_MASTER, static_cast<std::uint32_t>(master));
+    return change(request, "set the bridge of " + name, 0);
   }
   Result<Done> add_address(const std::string& name, const std::string& address) {
     netlink::Request request(RTM_NEWADDR, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
@@ -99,8 +107,16 @@ std::string text_of(std::uint64_t interface) {
 
 std::string netns_of(const std::string& cluster) { return places(cluster, kController).netns; }
 
-// The bridge's port for a device.
-std::string bridge_port(const std::string& device) { return "to-" + device; }
+// Of a device's management cable, at the bridge, by its name in a cable.
+std::string bridge_end(const std::string& device) { return "to-" + device; }
+
+// In the controller's namespace: from the bridge to the relay that delays a device's frames.
+TwinCable late_cable(const std::string& device) {
+  return {.device_a = std::string(kController),
+          .port_a = "via-" + device,
+          .device_b = std::string(kController),
+          .port_b = "late-" + device};
+}
 
 }  // namespace
 
@@ -124,18 +140,50 @@ Result<Done> connect_management(const std::string& cluster, const std::string& d
   const TwinCable cable{.device_a = device,
                         .port_a = std::string(kManagementPort),
                         .device_b = std::string(kController),
-                        .port_b = bridge_port(device)};
+                        .port_b = bridge_end(device)};
   const CableEnds ends{&cable, &made, &controller};
   TRY_DONE(wire(std::span(&ends, 1), [](std::size_t) { return true; }));
-  TRY_DONE(inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
+  const Result<Done> joined = inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
     TRY(Links links, Links::open());
-    return links.set_up(kernel_port_name(cable.port_b), kBridge);
-  }));
+    TRY_DONE(links.set_bridge(kernel_port_name(cable.port_b), kBridge));
+    return links.set_up(kernel_port_name(cable.port_b));
+  });
+  if (!joined) return joined;
   return inside_namespace(made.netns.number(), [&]() -> Result<Done> {
     TRY(Links links, Links::open());
     TRY_DONE(links.add_address(cable.port_a, management_address(device)));
     return links.set_up(cable.port_a);
   });
+}
+
+std::string management_bridge_port(const std::string& device) { return kernel_port_name(bridge_end(device)); }
+
+Result<Done> undelay_management(const std::string& cluster, const std::string& device) {
+  TRY(const MadeNetns controller, reopen_netns(netns_of(cluster)));
+  TRY_DONE(unwire(cluster, late_cable(device)));
+  return inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
+    TRY(Links links, Links::open());
+    return links.set_bridge(management_bridge_port(device), kBridge);
+  });
+}
+
+Result<LateRelay> delay_management(const std::string& cluster, const std::string& device,
+                                   std::chrono::milliseconds delay) {
+  TRY_DONE(undelay_management(cluster, device));
+  TRY(const MadeNetns controller, reopen_netns(netns_of(cluster)));
+  const TwinCable cable = late_cable(device);
+  const CableEnds ends{&cable, &controller, &controller};
+  TRY_DONE(wire(std::span(&ends, 1), [](std::size_t) { return true; }));
+  const std::string port = management_bridge_port(device);
+  const Result<Done> moved = inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
+    TRY(Links links, Links::open());
+    TRY_DONE(links.set_bridge(port, ""));
+    TRY_DONE(links.set_bridge(kernel_port_name(cable.port_a), kBridge));
+    TRY_DONE(links.set_up(kernel_port_name(cable.port_a)));
+    return links.set_up(kernel_port_name(cable.port_b));
+  });
+  if (!moved) return moved.error();
+  return LateRelay::start(controller.netns.number(), {port, kernel_port_name(cable.port_b), delay});
 }
 
 }  // namespace lockstep

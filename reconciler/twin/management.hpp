@@ -7,9 +7,11 @@
 // nothing.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
+#include "reconciler/twin/late_relay.hpp"
 #include "reconciler/twin/namespace.hpp"
 
 namespace lockstep {
@@ -23,5 +25,15 @@ std::string management_address(std::string_view device);  // "fd6c:6f63:6b73::1b
 
 Result<Done> make_controller(const std::string& cluster);
 Result<Done> connect_management(const std::string& cluster, const std::string& device, const MadeNetns& made);
+
+// The bridge's port for a device, by its kernel name, in the controller's namespace.
+std::string management_bridge_port(const std::string& device);
+
+// Takes the device's port out of the bridge and passes its frames by a relay, which delays each by that time;
+// the path is cut where the relay ends and undelay_management() was not called.
+Result<LateRelay> delay_management(const std::string& cluster, const std::string& device,
+                                   std::chrono::milliseconds delay);
+// As it was; also where it is not delayed.
+Result<Done> undelay_management(const std::string& cluster, const std::string& device);
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -85,7 +86,10 @@ class Supervisor {
   Result<Done> change(const TwinRecord& asked, const TwinChange& change);
   Result<Done> take_out(const TwinChange& change);
   void unmake(const TwinChange& change);
-  Result<Done> drop_device(const std::string& device);
+  // What stays of a device that is made anew: its agent's folder, as a disk does.
+  enum class Stays { nothing, agent };
+  Result<Done> drop_device(const std::string& device, Stays stays = Stays::nothing);
+  Result<Done> delay(const std::string& device, milliseconds by);
   TwinReport report() const;
   bool asked_to_stop();
   bool go_on();
@@ -98,6 +102,7 @@ class Supervisor {
   Descriptor signals_;
   Descriptor listener_;
   RunningDaemons daemons_;
+  std::map<std::string, LateRelay> delayed_;  // by device whose management path it delays
   std::int64_t since_unix_ms_ = unix_ms_now();
   bool stop_ = false;
 };
@@ -139,7 +144,8 @@ Result<Done> Supervisor::make(const TwinRecord& part) {
 Result<Done> Supervisor::make_namespaces(const TwinRecord& part, std::map<std::string, MadeNetns>& made) {
   const auto& devices = part.layout.devices;
   for (const TwinDevice& device : devices) {
-    TRY_DONE(drop_device(device.name));  // leftovers that a failed change could not remove
+    // Leftovers that a failed change could not remove.
+    TRY_DONE(drop_device(device.name, part.agents ? Stays::agent : Stays::nothing));
     TRY_DONE(prepare_run_dir(part, device));
     if (part.agents) TRY_DONE(prepare_agent(part, device));
     TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns, [this] { return go_on(); }));
@@ -201,6 +207,12 @@ void Supervisor::answer(LineChannel client) {
   } else if (text("op") == "restart") {
     const auto started = daemons_.restart(text("device"), text("daemon"));
     reply = line_of(started ? nlohmann::json{{"started", true}} : error_line(started.error()));
+  } else if (text("op") == "delay") {
+    const auto by = asked.find("ms");
+    const bool known = by != asked.end() && by->is_number_integer();
+    const auto done = known ? delay(text("device"), milliseconds(by->get<std::int64_t>()))
+                            : Result<Done>(Error{ErrorKind::invalid_spec, "no delay"});
+    reply = line_of(done ? nlohmann::json{{"delayed", true}} : error_line(done.error()));
   } else if (text("op") == "change") {
     const Result<TwinRecord> record = from_text(text("record"));
     asker_ = std::move(client);
@@ -281,8 +293,10 @@ Result<Done> Supervisor::take_out(const TwinChange& todo) {
     if (!tell("taken away", ++done, all)) return Error{ErrorKind::cancelled, "stopped"};
   }
   for (const TwinDevice& device : todo.devices_gone) {
-    std::erase_if(record_.layout.devices, [&](const TwinDevice& one) { return one.name == device.name; });
-    TRY_DONE(drop_device(device.name));
+    const auto is_it = [&](const TwinDevice& one) { return one.name == device.name; };
+    std::erase_if(record_.layout.devices, is_it);
+    const bool again = std::ranges::any_of(todo.devices_made, is_it);
+    TRY_DONE(drop_device(device.name, again ? Stays::agent : Stays::nothing));
     if (!tell("taken away", ++done, all)) return Error{ErrorKind::cancelled, "stopped"};
   }
   return Done{};
@@ -297,15 +311,27 @@ void Supervisor::unmake(const TwinChange& todo) {
 }
 
 // Removes all remains of a device that record_ does not contain.
-Result<Done> Supervisor::drop_device(const std::string& device) {
+Result<Done> Supervisor::drop_device(const std::string& device, Stays stays) {
   const DevicePlaces at = places(cluster_, device);
   daemons_.end(device);
+  if (delayed_.contains(device)) TRY_DONE(delay(device, milliseconds::zero()));
   TRY_DONE(delete_netns(at.netns));
+  std::vector<std::string> folders{at.run_dir};
+  if (stays == Stays::nothing) folders.push_back(at.agent_dir);
   std::error_code failed;
-  for (const std::string& folder : {at.run_dir, at.agent_dir}) {
+  for (const std::string& folder : folders) {
     std::filesystem::remove_all(folder, failed);  // does not follow links
     if (failed) return Error{ErrorKind::refused, "remove " + folder + ": " + failed.message()};
   }
+  return Done{};
+}
+
+// Of the management path, each way; zero: as it was.
+Result<Done> Supervisor::delay(const std::string& device, milliseconds by) {
+  delayed_.erase(device);
+  if (by <= milliseconds::zero()) return undelay_management(cluster_, device);
+  TRY(LateRelay relay, delay_management(cluster_, device, by));
+  delayed_[device] = std::move(relay);
   return Done{};
 }
 

@@ -7,9 +7,9 @@
 // twin keeps its faults until the reconciler detects and heals them: a supervisor that heals would hide them;
 // on a real switch, systemd and watchfrr do so first.) It is executed anew, never forked from a launcher that
 // may have threads (fork(2)). Control socket: one line of JSON in ({"op": "status" | "stop" | "restart" |
-// "change", ...}), one line out, one pair per connection; "change" ({"record": TEXT}, the requested twin)
-// reports its progress in lines before the answer, as a start does. If its client disconnects, the change
-// ends and what it created is undone; other clients wait meanwhile.
+// "delay" | "change", ...}), one line out, one pair per connection; "change" ({"record": TEXT}, the requested
+// twin) reports its progress in lines before the answer, as a start does. If its client disconnects, the
+// change ends and what it created is undone; other clients wait meanwhile.
 #pragma once
 
 #include <string>

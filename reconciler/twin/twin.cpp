@@ -280,8 +280,16 @@ Result<Done> restart_daemon(const std::string& cluster, const std::string& devic
   const nlohmann::json said = parsed(line);
   if (said.contains("error")) return error_in(said);
   const DevicePlaces at = places(cluster, device);
-  if (daemon == "lldpd") return Done{};
+  if (daemon == "lldpd" || daemon == "agent") return Done{};  // neither has a configuration of FRR's
   return tell_saved_config(at.run_dir, at.frr_config, daemon, within(kAnswerPatience));
+}
+
+Result<Done> set_management_delay(const std::string& cluster, const std::string& device, milliseconds delay) {
+  TRY_DONE(validate_cluster_id(cluster));
+  TRY(const std::string line, ask(cluster, {{"op", "delay"}, {"device", device}, {"ms", delay.count()}}));
+  const nlohmann::json said = parsed(line);
+  if (said.contains("error")) return error_in(said);
+  return Done{};
 }
 
 }  // namespace lockstep

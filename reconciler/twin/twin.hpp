@@ -87,6 +87,10 @@ Result<TwinGone> down(const std::string& cluster,
 // loaded the saved configuration.
 Result<Done> restart_daemon(const std::string& cluster, const std::string& device, const std::string& daemon);
 
+// Delays the management path of a device with an agent, each way; zero: as it was.
+Result<Done> set_management_delay(const std::string& cluster, const std::string& device,
+                                  std::chrono::milliseconds delay);
+
 // Becomes `argv` inside the device: its network, its host name, its own /sys, and its FRR run and
 // configuration directories where vtysh looks for them. Returns only if that failed.
 Error exec(const std::string& cluster, const std::string& device, const std::vector<std::string>& argv);

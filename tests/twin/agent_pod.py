@@ -77,7 +77,8 @@ class Controller:
 
 
 class Pod:
-    def __init__(self, lockstep, folder, run_folder):
+    def __init__(self, lockstep, folder, run_folder, devices=None):
+        self.devices = devices or DEVICES
         self.lockstep, self.folder = lockstep, pathlib.Path(folder)
         self.agent_program = str(pathlib.Path(os.path.realpath(lockstep)).parent / "lockstep-agent")
         self.supervisor = pathlib.Path(run_folder) / ".supervisor"
@@ -138,7 +139,7 @@ class Pod:
 
     def armed(self):
         """{device: its armed transaction}"""
-        found = {one: self.journal(one).get("armed") for one in DEVICES}
+        found = {one: self.journal(one).get("armed") for one in self.devices}
         return {one: armed for one, armed in found.items() if armed}
 
     def agent_pid(self, device):
@@ -217,8 +218,8 @@ class Pod:
     def mtu(self, device, port="rail0"):
         return json.loads(self.ip(device, "-j", "link", "show", "dev", port))[0]["mtu"]
 
-    def sysctl(self, device, name):
-        return self.inside(device, "sysctl", "-n", name).strip()
+    def sysctl(self, device, *names):
+        return self.inside(device, "sysctl", "-n", *names).strip()
 
     def vty(self, device, daemon, command):
         with socket.socket(socket.AF_UNIX) as channel:

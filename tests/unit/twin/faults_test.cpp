@@ -115,6 +115,21 @@ TEST(FaultTable, RefusesUnknownFaultsAndTwins) {
   EXPECT_FALSE(break_twin("nosuchtwin", "mtu", {"a", "b"}, soon()));
 }
 
+TEST_F(Faults, OfAgentsNeedAgents) {
+  for (const Fault& one : faults()) {
+    if (!one.name.starts_with("agent-")) continue;
+    const auto refused = cause(std::string(one.name), {"gpu0"});
+    ASSERT_FALSE(refused) << one.name;
+    EXPECT_NE(refused.error().what.find("`lockstep twin up --agents`"), std::string::npos)
+        << refused.error().what;
+  }
+  for (const char* const fault : {"hung-daemon", "killed-daemon", "resumed-daemon"}) {
+    const auto refused = cause(fault, {"gpu0", "agent"});
+    ASSERT_FALSE(refused) << fault;
+    EXPECT_NE(refused.error().what.find("agent-killed"), std::string::npos) << refused.error().what;
+  }
+}
+
 TEST_F(Faults, ArgumentsAreCheckedBeforeAnythingChanges) {
   EXPECT_FALSE(cause("mtu", {}));
   EXPECT_FALSE(cause("mtu", {"gpu0"}));
