@@ -9,7 +9,7 @@ command -v systemd-analyze >/dev/null || not_tested_but_on_ci "systemd-analyze(1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# 3.2 of 10 (systemd 252): what is left is root, and the capabilities that the unit gives reasons for.
+# 3.3 of 10 (systemd 252): what is left is root, and the capabilities that the unit gives reasons for.
 expect 0 "lockstep-agent.service" systemd-analyze security --offline=true --threshold=33 --no-pager "$source/packaging/lockstep-agent.service"
 sed "s#/usr/sbin/lockstep-agent#$agent#; s#^Documentation=.*##" "$source/packaging/lockstep-agent.service" >"$work/lockstep-agent.service"
 said=$(systemd-analyze verify --man=no "$work/lockstep-agent.service" 2>&1 | grep -F lockstep-agent.service || true)
