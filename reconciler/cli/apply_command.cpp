@@ -158,23 +158,29 @@ Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool co
   return refused.empty() ? Result<Done>(Done{}) : Error{ErrorKind::denied, refused};
 }
 
-// Refuses to write if chosen devices could not be observed, unless --partial was given.
-Result<Done> may_go_without(const ClusterSession& session, const std::vector<DeviceState>& states,
-                            bool partial) {
+// Refuses to write if chosen devices could not be observed, unless --partial was given: the exit code. Like
+// whatever else depends on such devices alone, it is incomplete and no error.
+std::optional<int> needs_partial(const ClusterSession& session, const std::vector<DeviceState>& states,
+                                 bool partial, const Console& console) {
   const std::string why = partial ? "" : session.why_partial(states);
-  if (why.empty()) return Done{};
-  return Error{ErrorKind::refused,
-               why + "; nothing is written: --partial does what can be done without them"};
+  if (why.empty()) return std::nullopt;
+  console.fail(
+      Error{ErrorKind::refused, why + "; nothing is written: --partial does what can be done without them"});
+  return kExitIncomplete;
 }
 
-// A cluster's first apply creates its UUID, beside the specs; an apply that is refused in advance does not.
-Result<Done> may_be_the_first(ClusterSession& session, const ApplyCommandOptions& options) {
-  if (session.cluster().twin || !session.cluster().uuid().empty()) return Done{};
+// A cluster's first apply creates its UUID, beside the specs; an apply that is refused in advance does not:
+// the exit code.
+std::optional<int> refused_as_the_first(ClusterSession& session, const ApplyCommandOptions& options,
+                                        const Console& console) {
+  if (session.cluster().twin || !session.cluster().uuid().empty()) return std::nullopt;
   const std::vector<DeviceState> states = session.observe();
-  TRY_DONE(may_go_without(session, states, options.partial));
-  TRY(const Plan plan, session.plan(states));
-  if (plan.empty()) return Done{};
-  return may_delete(session, plan, options.confirm_deletion);
+  if (const std::optional<int> code = needs_partial(session, states, options.partial, console)) return code;
+  const Result<Plan> plan = session.plan(states);
+  if (!plan) return console.fail(plan.error());
+  if (plan->empty()) return std::nullopt;
+  const Result<Done> may = may_delete(session, *plan, options.confirm_deletion);
+  return may ? std::optional<int>() : console.fail(may.error());
 }
 
 // Remaining changes could not be rolled back, or their outcome is unknown.
@@ -204,7 +210,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
       .approved = approved,
       .deletion_confirmed = options.confirm_deletion};
   if (!options.yes) request.approved.add(Hold::Kind::in_person);  // asked below
-  if (Result<Done> may = may_be_the_first(session, options); !may) return console.fail(may.error());
+  if (const std::optional<int> code = refused_as_the_first(session, options, console)) return *code;
   if (const std::optional<int> code = console.interrupted()) return *code;
   const Result<EarlierRuns> earlier = session.prepare_apply(request);
   if (!earlier) return console.fail(earlier.error());
@@ -228,8 +234,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
     const int code = tell_nothing_to_do(session, states, *plan, read, console);
     return code == kExitInSync && earlier->leaves_owed() ? kExitIncomplete : code;
   }
-  if (Result<Done> may = may_go_without(session, states, options.partial); !may)
-    return console.fail(may.error());
+  if (const std::optional<int> code = needs_partial(session, states, options.partial, console)) return *code;
   if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !options.undone && !may)
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;

@@ -22,7 +22,7 @@ constexpr std::array<Example, 40> kExamples{{
      "approve another. No word approves what the host policy refuses, a change on the last path to a "
      "device,\n"
      "or a change outside its window. If chosen devices are unreachable, apply writes nothing (exit code "
-     "1).\n"
+     "3).\n"
      "With --partial it does the rest (exit code 3, or 2 if these devices can be observed at the end and\n"
      "differ). Changes that depend on a part of a device that was not observed wait."},
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
@@ -181,10 +181,9 @@ const char* const kFooter =
     "  0  in sync; nothing to do; specs are equal; done; all SLOs hold\n"
     "  2  drift; pending changes; specs differ; rolled back; needs approval; declined at the prompt;\n"
     "     steps of a plan file are refused; an SLO fails\n"
-    "  3  some devices could not be observed, and nothing observed differs; done in part (--partial);\n"
-    "     not validated; no benchmark could tell\n"
-    "  1  error; a step that the host policy refuses; a device is unreachable and --partial is missing;\n"
-    "     interrupted";
+    "  3  some devices could not be observed, and nothing observed differs, or --partial is missing, or\n"
+    "     the rest is done (--partial); not validated; no benchmark could tell\n"
+    "  1  error; a step that the host policy refuses; another controller has taken over; interrupted";
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   std::vector<const CLI::App*> out;

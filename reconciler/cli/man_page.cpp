@@ -18,11 +18,11 @@ Drift; pending changes; specs differ; rolled back; needs approval; declined at t
 are refused; an SLO fails.
 .TP
 .B 3
-Some devices could not be observed, and nothing observed differs; done in part (\-\-partial); not validated; no
-benchmark could tell.
+Some devices could not be observed, and nothing observed differs, or \-\-partial is missing, or the rest is done
+(\-\-partial); not validated; no benchmark could tell.
 .TP
 .B 1
-Error; a step that the host policy refuses; a device is unreachable and \-\-partial is missing; interrupted.
+Error; a step that the host policy refuses; another controller has taken over; interrupted.
 )";
 constexpr std::string_view kFiles =
     R"(.SH ENVIRONMENT

@@ -124,6 +124,33 @@ TEST_F(ArmedStep, RollsBackAnArmedStepOfAnEarlierRunBeforeWriting) {
   EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
 }
 
+// As after its restart, say: long before its time is up.
+TEST_F(ArmedStep, EndsAtOnceWhenTheDeviceHasRolledBackByItself) {
+  lose_session_for(seconds(10'000));
+  const Plan plan = cluster.plan();
+  const Time begun = cluster.executor.now();
+  cluster.executor.at(begun + seconds(5), [this] {
+    ASSERT_TRUE(gpu1.settle(guards.at(0).transaction, Settlement::undo, Call{}));
+  });
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps.at(0).state, StepState::undone);
+  EXPECT_EQ(report.steps.at(0).why, "rolled back by its own agent, nothing settled it in 30 s");
+  EXPECT_EQ(guards.size(), 1U) << "it is not written again";
+  EXPECT_LE(cluster.executor.now() - begun, seconds(8));
+}
+
+TEST_F(ArmedStep, AnExtensionThatWasNotAnsweredExtendsNothing) {
+  lose_session_for(seconds(10'000));
+  cluster.options.settle_time = seconds(120);
+  const Plan plan = cluster.plan();
+  cluster.executor.at(cluster.executor.now() + seconds(2), [this] { gpu1.unreachable = true; });
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps.at(0).state, StepState::failed);
+  EXPECT_NE(report.steps.at(0).why.find("its own agent rolls it back, as nothing settled it in 30 s"),
+            std::string::npos)
+      << report.steps.at(0).why;
+}
+
 // Both ends of one cable, which is the last path to each of them.
 class ArmedEnds : public ::testing::Test {
  protected:

@@ -149,6 +149,21 @@ TEST_F(TakenOver, OneDeviceDoesNotUndoTheStepsOfOthers) {
   EXPECT_EQ(report.count(StepState::done), 2U);
 }
 
+TEST_F(TakenOver, BeginsNothingMoreInTheSameWave) {
+  const Path sysctl = entry("sysctl[net.ipv4.tcp_mtu_probing]");
+  Plan plan = cluster.plan();
+  Step later = plan.steps[0];
+  later.id = 4;
+  later.undo_after.reset();
+  later.changes = {{sysctl, {}, Value::text("1"), 0, false}};
+  plan.steps.push_back(later);
+  fenced[0]->applied = [this] { fenced[1]->accepted = 9; };
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[0].state, StepState::done) << report.steps[0].why;
+  EXPECT_EQ(report.steps[3].state, StepState::stopped) << report.steps[3].why;
+  EXPECT_FALSE(cluster.devices.at("gpu1")->truth().value(sysctl));
+}
+
 TEST_F(TakenOver, ADeviceBesideTheChangeDoesNotEndIt) {
   cluster.cable("gpu1", "rail1", "gpu2", "rail1");
   fenced[1]->accepted = 9;
