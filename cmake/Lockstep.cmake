@@ -62,6 +62,25 @@ function(lockstep_library name)
   endforeach()
 endfunction()
 
+# lockstep_external(NAME TARGET ARCHIVES...): lockstep_NAME, an external library that a program with the property
+# LOCKSTEP_SELF_CONTAINED has inside (if these archives exist), and others load as they do with TARGET.
+define_property(TARGET PROPERTY LOCKSTEP_SELF_CONTAINED)
+function(lockstep_external name target)
+  add_library(lockstep_${name} INTERFACE)
+  set(archives)
+  foreach(archive ${ARGN})
+    find_library(LOCKSTEP_ARCHIVE_${archive} NAMES lib${archive}.a)
+    if(NOT LOCKSTEP_ARCHIVE_${archive})
+      message(STATUS "lib${archive}.a is missing: lockstep-agent needs the shared library")
+      target_link_libraries(lockstep_${name} INTERFACE ${target})
+      return()
+    endif()
+    list(APPEND archives ${LOCKSTEP_ARCHIVE_${archive}})
+  endforeach()
+  set(inside "$<BOOL:$<TARGET_PROPERTY:LOCKSTEP_SELF_CONTAINED>>")
+  target_link_libraries(lockstep_${name} INTERFACE "$<${inside}:${archives}>" "$<$<NOT:${inside}>:${target}>")
+endfunction()
+
 # One test program per folder under tests/unit, from every .cpp file of the folder, linked with GoogleTest and
 # lockstep_<dep>.
 function(lockstep_unit_test name)

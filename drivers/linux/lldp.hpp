@@ -56,7 +56,7 @@ class LldpListener {
 
 // What lldpd reports, read over its control socket (liblldpctl).
 struct LldpdAnswer {
-  // unclear: the agent's state is unknown (stopped, no time left, built without liblldpctl).
+  // unclear: the agent's state is unknown (stopped, no time left, no liblldpctl here).
   enum class Agent : std::uint8_t { answers, absent, silent, unclear };
   Agent agent = Agent::unclear;
   std::optional<Error> why;                      // set unless the agent answers

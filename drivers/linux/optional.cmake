@@ -1,8 +1,7 @@
 # Optional libraries of the linux driver: each swaps a source file, never an #ifdef in a function.
-pkg_check_modules(LLDPCTL IMPORTED_TARGET lldpctl)
+pkg_check_modules(LLDPCTL lldpctl)  # its header: the library is loaded when it is used
 if(LLDPCTL_FOUND)
   target_sources(lockstep_linux PRIVATE ${CMAKE_CURRENT_LIST_DIR}/optional/lldpd_liblldpctl.cpp)
-  target_link_libraries(lockstep_linux PUBLIC PkgConfig::LLDPCTL)
 else()
   message(STATUS "liblldpctl-dev is missing: interface[*]/peer can't be asked of lldpd")
   target_sources(lockstep_linux PRIVATE ${CMAKE_CURRENT_LIST_DIR}/optional/lldpd_missing.cpp)
@@ -26,7 +25,8 @@ if(LOCKSTEP_ECN_MARKER AND LOCKSTEP_BPF_CLANG AND LIBBPF_FOUND)
     ${marker_loader} PROPERTIES OBJECT_DEPENDS ${marker_object} COMPILE_DEFINITIONS
                                                                 LOCKSTEP_ECN_MARKER_OBJECT="${marker_object}")
   target_sources(lockstep_linux PRIVATE ${marker_loader} ${marker_object})
-  target_link_libraries(lockstep_linux PUBLIC PkgConfig::LIBBPF)
+  lockstep_external(bpf PkgConfig::LIBBPF bpf elf z)
+  target_link_libraries(lockstep_linux PUBLIC lockstep_bpf)
 else()
   message(STATUS "no eBPF ECN marker: clang or libbpf-dev is missing, or it was turned off")
   target_sources(lockstep_linux PRIVATE ${CMAKE_CURRENT_LIST_DIR}/optional/ecn_marker_missing.cpp)

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <lldpctl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -23,6 +24,56 @@ constexpr std::chrono::milliseconds kPatience{2000};
 // The strings that neighbours announce have at most this length (802.1AB, 8.5). The library accepts no
 // message of more than 512 KiB (lldpd 1.0.16, ctl.h, HMSG_MAX_SIZE).
 constexpr std::size_t kTextMax = 255;
+
+// The functions of liblldpctl, which is loaded when an lldpd is first asked: it comes with lldpd, so that a
+// machine without lldpd has none, and lockstep-agent must start there all the same.
+struct Library {
+  std::string missing;  // why it can't be used; empty: it can
+  decltype(&::lldpctl_new_name) new_name = nullptr;
+  decltype(&::lldpctl_release) release = nullptr;
+  decltype(&::lldpctl_last_error) last_error = nullptr;
+  decltype(&::lldpctl_strerror) error_text = nullptr;
+  decltype(&::lldpctl_get_interfaces) get_interfaces = nullptr;
+  decltype(&::lldpctl_get_port) get_port = nullptr;
+  decltype(&::lldpctl_atom_dec_ref) atom_dec_ref = nullptr;
+  decltype(&::lldpctl_atom_get) atom_get = nullptr;
+  decltype(&::lldpctl_atom_get_str) atom_get_str = nullptr;
+  decltype(&::lldpctl_atom_get_int) atom_get_int = nullptr;
+  decltype(&::lldpctl_atom_iter) atom_iter = nullptr;
+  decltype(&::lldpctl_atom_iter_next) atom_iter_next = nullptr;
+  decltype(&::lldpctl_atom_iter_value) atom_iter_value = nullptr;
+
+  Library() {
+    constexpr const char* kName = "liblldpctl.so.4";  // of lldpd 0.7 to 1.0
+    void* const handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* const why = ::dlerror();
+      missing = why != nullptr ? why : kName;
+      return;
+    }
+    const auto find = [&]<class Function>(Function& function, const char* symbol) {
+      function = reinterpret_cast<Function>(::dlsym(handle, symbol));
+      if (function == nullptr) missing = std::string(kName) + " has no " + symbol;
+    };
+    find(new_name, "lldpctl_new_name");
+    find(release, "lldpctl_release");
+    find(last_error, "lldpctl_last_error");
+    find(error_text, "lldpctl_strerror");
+    find(get_interfaces, "lldpctl_get_interfaces");
+    find(get_port, "lldpctl_get_port");
+    find(atom_dec_ref, "lldpctl_atom_dec_ref");
+    find(atom_get, "lldpctl_atom_get");
+    find(atom_get_str, "lldpctl_atom_get_str");
+    find(atom_get_int, "lldpctl_atom_get_int");
+    find(atom_iter, "lldpctl_atom_iter");
+    find(atom_iter_next, "lldpctl_atom_iter_next");
+    find(atom_iter_value, "lldpctl_atom_iter_value");
+  }
+};
+const Library& lldpctl() {
+  static const Library one;
+  return one;
+}
 
 // The state of the library's callbacks: our own connected socket and the caller's deadline.
 struct Channel {
@@ -76,14 +127,14 @@ class Atom {
   Atom(const Atom&) = delete;
   Atom& operator=(const Atom&) = delete;
   ~Atom() {
-    if (atom_ != nullptr) lldpctl_atom_dec_ref(atom_);
+    if (atom_ != nullptr) lldpctl().atom_dec_ref(atom_);
   }
   lldpctl_atom_t* get() const { return atom_; }
   std::string text(lldpctl_key_t key) const {
-    const char* out = atom_ != nullptr ? lldpctl_atom_get_str(atom_, key) : nullptr;
+    const char* out = atom_ != nullptr ? lldpctl().atom_get_str(atom_, key) : nullptr;
     return out != nullptr ? std::string(out, ::strnlen(out, kTextMax)) : "";
   }
-  long number(lldpctl_key_t key) const { return lldpctl_atom_get_int(atom_, key); }
+  long number(lldpctl_key_t key) const { return lldpctl().atom_get_int(atom_, key); }
 
  private:
   lldpctl_atom_t* atom_;
@@ -98,7 +149,7 @@ LldpNeighbour neighbour_of(const Atom& remote) {
   out.port_is_name = subtype == kInterfaceName || subtype == kLocal;
   out.port_description = remote.text(lldpctl_k_port_descr);
   out.lifetime = std::chrono::seconds(std::max(0L, remote.number(lldpctl_k_port_ttl)));
-  const Atom chassis(lldpctl_atom_get(remote.get(), lldpctl_k_port_chassis));
+  const Atom chassis(lldpctl().atom_get(remote.get(), lldpctl_k_port_chassis));
   out.chassis = chassis.text(lldpctl_k_chassis_id);
   out.system_name = chassis.text(lldpctl_k_chassis_name);
   return out;
@@ -108,13 +159,13 @@ LldpNeighbour neighbour_of(const Atom& remote) {
 // time to live is over (lldpd.c, lldpd_cleanup: it is removed at once only if the link is down). New ones are
 // appended (lldpd_decode), and repeated ones keep their place.
 std::optional<LldpNeighbour> latest_of(lldpctl_atom_t* port) {
-  const Atom remotes(lldpctl_atom_get(port, lldpctl_k_port_neighbors));
+  const Atom remotes(lldpctl().atom_get(port, lldpctl_k_port_neighbors));
   std::optional<LldpNeighbour> latest;
   long since = 0;
   if (remotes.get() == nullptr) return latest;
-  for (auto* at = lldpctl_atom_iter(remotes.get()); at != nullptr;
-       at = lldpctl_atom_iter_next(remotes.get(), at)) {
-    const Atom remote(lldpctl_atom_iter_value(remotes.get(), at));
+  for (auto* at = lldpctl().atom_iter(remotes.get()); at != nullptr;
+       at = lldpctl().atom_iter_next(remotes.get(), at)) {
+    const Atom remote(lldpctl().atom_iter_value(remotes.get(), at));
     const long came = remote.number(lldpctl_k_port_age);  // in seconds since the epoch, despite its name
     if (latest && came < since) continue;
     since = came;
@@ -126,15 +177,15 @@ std::optional<LldpNeighbour> latest_of(lldpctl_atom_t* port) {
 Result<std::map<std::string, LldpNeighbour>> ask_all(lldpctl_conn_t* connection, const Channel& channel) {
   const auto gone = [&] {
     return channel.failed ? wrap("lldpd: no answer", *channel.failed)
-                          : failed(lldpctl_last_strerror(connection));
+                          : failed(lldpctl().error_text(lldpctl().last_error(connection)));
   };
-  const Atom ports(lldpctl_get_interfaces(connection));
+  const Atom ports(lldpctl().get_interfaces(connection));
   if (ports.get() == nullptr) return gone();
   std::map<std::string, LldpNeighbour> out;
-  for (auto* at = lldpctl_atom_iter(ports.get()); at != nullptr;
-       at = lldpctl_atom_iter_next(ports.get(), at)) {
-    const Atom name(lldpctl_atom_iter_value(ports.get(), at));
-    const Atom port(lldpctl_get_port(name.get()));
+  for (auto* at = lldpctl().atom_iter(ports.get()); at != nullptr;
+       at = lldpctl().atom_iter_next(ports.get(), at)) {
+    const Atom name(lldpctl().atom_iter_value(ports.get(), at));
+    const Atom port(lldpctl().get_port(name.get()));
     if (port.get() == nullptr) return gone();
     if (auto latest = latest_of(port.get()))
       out.insert_or_assign(name.text(lldpctl_k_interface_name), *std::move(latest));
@@ -187,13 +238,15 @@ LldpdAnswer read_lldpd(const std::string& socket_path, const Call& call) {
     const bool silent = connected.error().kind == ErrorKind::transient;
     return {.agent = silent ? Agent::silent : Agent::absent, .why = std::move(connected.error())};
   }
+  if (!lldpctl().missing.empty())
+    return {.why = Error{ErrorKind::unsupported, "lldpd: its library can't be used: " + lldpctl().missing}};
   channel.socket = *std::move(connected);
   channel.call = &own;
   struct Release {
-    void operator()(lldpctl_conn_t* one) const { lldpctl_release(one); }
+    void operator()(lldpctl_conn_t* one) const { lldpctl().release(one); }
   };
   const std::unique_ptr<lldpctl_conn_t, Release> connection(
-      lldpctl_new_name(socket_path.c_str(), send_some, receive_some, &channel));
+      lldpctl().new_name(socket_path.c_str(), send_some, receive_some, &channel));
   if (!connection) return {.why = failed("no memory for a connection")};
   auto heard = ask_all(connection.get(), channel);
   if (heard) return {.agent = Agent::answers, .why = std::nullopt, .heard = *std::move(heard)};
