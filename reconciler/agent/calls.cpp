@@ -9,24 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include "drivers/agent/wire_discovery.hpp"
 #include "drivers/posix/machine_id.hpp"
 #include "specs/files/descriptor.hpp"
 
 namespace lockstep::agent {
 namespace {
 
-enum class Name : std::uint8_t { hello, observe, apply, settle, remedy, usage, healthz };
+enum class Name : std::uint8_t { hello, observe, apply, settle, remedy, usage, discover, healthz };
 struct NamedCall {
   std::string_view text;
   Name name;
   Calls::Kind kind;
 };
-constexpr std::array<NamedCall, 7> kCalls{{{"hello", Name::hello, Calls::Kind::reads},
+constexpr std::array<NamedCall, 8> kCalls{{{"hello", Name::hello, Calls::Kind::reads},
                                            {"observe", Name::observe, Calls::Kind::reads},
                                            {"apply", Name::apply, Calls::Kind::writes},
                                            {"settle", Name::settle, Calls::Kind::writes},
                                            {"remedy", Name::remedy, Calls::Kind::writes},
                                            {"usage", Name::usage, Calls::Kind::reads},
+                                           {"discover", Name::discover, Calls::Kind::reads},
                                            {"healthz", Name::healthz, Calls::Kind::reads}}};
 
 const NamedCall* find_call(std::string_view name) {
@@ -79,11 +81,12 @@ class JoinedWatch final : public Watcher {
 }  // namespace
 
 DeviceCalls::DeviceCalls(Identity identity, std::shared_ptr<DeadMan> dead_man,
-                         std::map<std::string, Attached*> drivers)
+                         std::map<std::string, Attached*> drivers, Discover discover)
     : identity_(std::move(identity)),
       boot_id_(this_machine().boot_id),
       dead_man_(std::move(dead_man)),
-      drivers_(std::move(drivers)) {}
+      drivers_(std::move(drivers)),
+      discover_(std::move(discover)) {}
 
 Calls::Kind DeviceCalls::kind(std::string_view name) const {
   const NamedCall* const found = find_call(name);
@@ -125,6 +128,9 @@ Result<std::string> DeviceCalls::answer(std::string_view name, const std::string
       TRY(const wire::UsageRequest request, wire::decode_usage(body));
       return encoded(dead_man_->usage(request, call));
     }
+    case Name::discover:
+      if (!discover_) return Error{ErrorKind::unsupported, "this agent can't discover its device"};
+      return encoded(discover_(call));
   }
   return wire::encode(Done{});
 }

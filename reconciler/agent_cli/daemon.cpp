@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "drivers/posix/wake_descriptor.hpp"
 #include "reconciler/agent/calls.hpp"
@@ -57,6 +58,15 @@ void empty(const Descriptor& descriptor) {
   }
 }
 
+DeviceCalls::Discover discovery_of(const Config& config) {
+  std::optional<LocalDevice> in_twin;
+  if (config.twin)
+    in_twin = {.device = config.device,
+               .cluster = config.cluster,
+               .twin = LocalDevice::InTwin{config.twin->id, config.twin->lldp}};
+  return [in_twin](const Call& call) { return discover_local(in_twin, call); };
+}
+
 class Daemon {
  public:
   Daemon(const Config& config, AgentJournal journal) : config_(config) {
@@ -77,7 +87,7 @@ class Daemon {
     calls_ = std::make_shared<DeviceCalls>(
         DeviceCalls::Identity{
             .cluster = config_.cluster, .device = config_.device, .version = LOCKSTEP_VERSION},
-        dead_man_, std::move(drivers));
+        dead_man_, std::move(drivers), discovery_of(config_));
     ServerOptions options;
     options.listen = config_.listen;
     options.cluster = config_.cluster;

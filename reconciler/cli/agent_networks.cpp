@@ -35,6 +35,10 @@ Result<AgentEndpoint> endpoint_of(const DriverTarget& target) {
   return parse_agent_url(with_name(*target.connect.agent, target.device));
 }
 
+bool has_agent(const DriverTarget& target) {
+  return target.twin ? target.twin->agents : target.connect.agent.said;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<AgentNetwork>> AgentNetworks::network_of(const DriverTarget& target) {
@@ -51,8 +55,7 @@ Result<std::shared_ptr<AgentNetwork>> AgentNetworks::network_of(const DriverTarg
 
 Result<std::optional<Attached>> AgentNetworks::attach(const DriverTarget& target, std::string_view driver,
                                                       Attached offline) {
-  const bool has_agent = target.twin ? target.twin->agents : target.connect.agent.said;
-  if (!has_agent) return std::optional<Attached>{};
+  if (!has_agent(target)) return std::optional<Attached>{};
   TRY(AgentEndpoint endpoint, endpoint_of(target));
   TRY(std::shared_ptr<AgentNetwork> network, network_of(target));
   return std::optional<Attached>(
@@ -60,6 +63,14 @@ Result<std::optional<Attached>> AgentNetworks::attach(const DriverTarget& target
                                              .driver = std::string(driver),
                                              .epoch = target.epoch,
                                              .offline = std::move(offline)}));
+}
+
+Result<std::optional<DiscoveredHost>> AgentNetworks::discover(const DriverTarget& target, const Call& call) {
+  if (!has_agent(target)) return std::optional<DiscoveredHost>{};
+  TRY(AgentEndpoint endpoint, endpoint_of(target));
+  TRY(const std::shared_ptr<AgentNetwork> network, network_of(target));
+  TRY(DiscoveredHost found, discover_by_agent(*network, {target.device, std::move(endpoint)}, call));
+  return std::optional<DiscoveredHost>(std::move(found));
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "drivers/agent/discovery.hpp"
 #include "drivers/agent/driver.hpp"
 #include "reconciler/session/driver_table.hpp"
 
@@ -21,6 +22,8 @@ class AgentNetworks {
   // driver without a device.
   Result<std::optional<Attached>> attach(const DriverTarget& target, std::string_view driver,
                                          Attached offline);
+  // What the target's agent finds on its device. None: the device has no agent.
+  Result<std::optional<DiscoveredHost>> discover(const DriverTarget& target, const Call& call);
 
  private:
   Result<std::shared_ptr<AgentNetwork>> network_of(const DriverTarget& target);

@@ -176,12 +176,16 @@ void add_render(CLI::App& app, Arguments& a) {
 
 void add_reading_commands(CLI::App& app, Arguments& a) {
   CLI::App* command =
-      add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
+      add(app, a, "discover",
+          "What is there: this machine, or with SPECS every device that is reachable from it");
   takes_specs(command, a.discover.source);
-  // Discovering this machine needs no specs.
-  command->get_option("SPECS")->needs(takes_twin(command, a.discover.source));
+  CLI::Option* const specs = command->get_option("SPECS");
+  takes_twin(command, a.discover.source);
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
-  runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
+  runs(command, a, [&a, specs](const Console& c) {
+    a.discover.of_specs = specs->count() != 0 || a.discover.source.twin;
+    return run_discover(a.discover, c);
+  });
 
   command = add(app, a, "explain",
                 "Spec line -> rule -> setting -> native call; or what a code such as LS1002 means");

@@ -71,6 +71,7 @@ int run_bench(const BenchOptions& options, const Console& console);
 
 struct DiscoverOptions {
   ClusterSource source;
+  bool of_specs = false;  // the devices of the specs, or of their twin; else this machine
   bool draft = false;
 };
 int run_discover(const DiscoverOptions& options, const Console& console);

@@ -66,6 +66,18 @@ DriverTable driver_table() {
   return table;
 }
 
+std::function<Result<std::optional<DiscoveredHost>>(const DriverTarget& target, const Call& call)>
+device_discovery() {
+  return [agents = std::make_shared<AgentNetworks>()](
+             const DriverTarget& target, const Call& call) -> Result<std::optional<DiscoveredHost>> {
+    std::optional<LocalDevice> device = local_device(target);
+    if (!device) return agents->discover(target, call);
+    if (!device->twin) device.reset();
+    TRY(DiscoveredHost found, discover_local(device, call));
+    return std::optional<DiscoveredHost>(std::move(found));
+  };
+}
+
 FirstHops first_hops_here() {
   return [](const std::vector<IpAddress>& addresses) {
     constexpr std::chrono::seconds kTime{10};  // two requests and one query per device, of a local kernel

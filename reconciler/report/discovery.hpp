@@ -20,6 +20,7 @@ struct DiscoveredDevice {
   std::string device;
   std::string role;
   DiscoveredHost host;
+  std::string connect{};  // YAML: how specs say that it is reached; empty: it is this machine, or in a twin
 };
 
 std::string speed_text(const DiscoveredPort& port);  // "400Gbps"; empty: not known

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -18,6 +19,7 @@ namespace {
 // Devices that are set up alike.
 struct DraftSet {
   std::string role;
+  std::string connect;
   std::string ports;  // the lines of its interfaces or ports
   std::vector<std::string> devices;
 };
@@ -55,13 +57,13 @@ std::string port_lines(const DiscoveredDevice& found, std::vector<std::string>& 
 }
 
 std::vector<DraftSet> sets_of(const std::vector<DiscoveredDevice>& all, std::vector<std::string>& left_out) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> alike;
+  std::map<std::array<std::string, 3>, std::vector<std::string>> alike;
   for (const DiscoveredDevice& found : all)
-    alike[{found.role, port_lines(found, left_out)}].push_back(found.device);
+    alike[{found.role, found.connect, port_lines(found, left_out)}].push_back(found.device);
   std::vector<DraftSet> out;
   for (auto& [kind, devices] : alike) {
     sort_names(devices);
-    out.push_back({kind.first, kind.second, std::move(devices)});
+    out.push_back({kind[0], kind[1], kind[2], std::move(devices)});
   }
   std::ranges::stable_sort(out, [](const DraftSet& a, const DraftSet& b) {
     return a.role != b.role ? a.role < b.role : compare_natural(a.devices.front(), b.devices.front()) < 0;
@@ -95,12 +97,13 @@ std::vector<std::string> names_of(const std::vector<DraftSet>& sets) {
 }
 
 std::string set_text(const DraftSet& one, const std::string& name, bool twin) {
+  const bool is_remote = twin || !one.connect.empty();
   std::string out = fmt::format(
       "---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {{name: {}}}\nspec:\n  names: "
       "\"{}\"\n  role: {}\n  drivers: [{}]\n{}",
-      name, fold_hostlist(one.devices), one.role, twin && one.role != "host" ? "linux, frr" : "linux",
+      name, fold_hostlist(one.devices), one.role, is_remote && one.role != "host" ? "linux, frr" : "linux",
       // A twin's devices are not this machine; the specs' author must state how the real ones are reached.
-      twin ? "" : "  connect: {local: true}\n");
+      twin ? "" : fmt::format("  connect: {}\n", one.connect.empty() ? "{local: true}" : one.connect));
   if (!one.ports.empty())
     out += std::string(one.role == "host" ? "  interfaces:\n" : "  ports:\n") + one.ports;
   return out;

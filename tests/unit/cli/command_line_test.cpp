@@ -190,9 +190,18 @@ TEST(Topology, SortsDevicesByNumber) {
 }
 
 TEST(Discover, ObservesThisMachineWithoutSpecs) {
-  const Answer said = say({"discover", "/nowhere/at/all"});
-  EXPECT_EQ(said.code, 1);
-  EXPECT_NE(said.err.find("SPECS requires --twin"), std::string::npos) << said.err;
+  const Answer said = say({"discover", "-o", "json"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("\"name\": \"lo\""), std::string::npos) << said.out;
+  EXPECT_EQ(said.out.find("\"cluster\""), std::string::npos) << said.out;
+}
+
+TEST(Discover, ReportsTheDevicesOfSpecsThatAreUnreachable) {
+  const Answer said = say({"discover", LOCKSTEP_SOURCE_DIR "/examples/rail-pod"});
+  EXPECT_EQ(said.code, 3);
+  EXPECT_NE(said.err.find("not observed: gpu[1-4],leaf[0-1],spine[0-1]: unreachable from this machine"),
+            std::string::npos)
+      << said.err;
 }
 
 TEST(Discover, RefusesOptionsOfOtherCommands) {

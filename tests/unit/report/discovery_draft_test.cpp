@@ -48,6 +48,22 @@ TEST(DiscoveryDraft, HasNoPortsThatNoCableEndsAt) {
   EXPECT_NE(draft.find("{name: leaves}"), std::string::npos) << draft;
 }
 
+TEST(DiscoveryDraft, KeepsHowTheSpecsReachADevice) {
+  DiscoveredDevice remote = device_with("gpu2", "rail0", "");
+  remote.connect = R"({agent: "https://{name}:7443"})";
+  DiscoveredDevice leaf = device_with("leaf0", "swp1", "");
+  leaf.role = "leaf";
+  leaf.connect = remote.connect;
+  const std::string draft = discovery_draft({device_with("gpu1", "rail0", ""), remote, leaf}, false);
+  EXPECT_NE(draft.find("names: \"gpu1\"\n  role: host\n  drivers: [linux]\n  connect: {local: true}\n"),
+            std::string::npos)
+      << draft;
+  for (const char* const start : {"names: \"gpu2\"\n  role: host\n  drivers: [linux]\n",
+                                  "names: \"leaf0\"\n  role: leaf\n  drivers: [linux, frr]\n"})
+    EXPECT_NE(draft.find(std::string(start) + "  connect: " + remote.connect + "\n"), std::string::npos)
+        << draft;
+}
+
 TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
   for (const std::string& peer :
        {std::string("leaf\"}]\n: x:swp1"), std::string("leaf[1-9]:swp1"), std::string("a,b:swp1"),
