@@ -10,22 +10,26 @@ root=$PWD
 
 usage() {
   cat <<END
-usage: examples/quickstart.sh [--installed]        (as root, on Debian 12; takes about fifteen minutes with the first build)
+usage: examples/quickstart.sh [--installed] [--agents]        (as root, on Debian 12; takes about fifteen minutes with the first build)
 
 Installs what is missing, builds, and takes a twin of examples/rail-pod through its whole life, in a new folder
 under /tmp. Ctrl-C at any point leaves nothing behind except the packages and the build folder.
 --installed uses the lockstep on PATH, and installs and builds nothing (the default outside of a checkout).
+--agents runs a lockstep-agent in each device, and reaches all devices through them.
 LOCKSTEP_BINARY=FILE uses that binary and builds nothing; NO_COLOR=1 prints without colors.
 END
 }
 installed=false
 [ -f "$root/CMakeLists.txt" ] || installed=true
-case "${1:-}" in
-  "") ;;
-  --installed) installed=true ;;
-  -h | --help) usage; exit 0 ;;
-  *) echo "error: unknown argument '$1'" >&2; usage >&2; exit 1 ;;
-esac
+agents=()
+for word; do
+  case "$word" in
+    --installed) installed=true ;;
+    --agents) agents=(--agents) ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "error: unknown argument '$word'" >&2; usage >&2; exit 1 ;;
+  esac
+done
 
 bold= dim= red= off=
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
@@ -52,8 +56,9 @@ fi
 if [ -z "${LOCKSTEP_BINARY:-}" ]; then
   tell "building build/release/bin/lockstep (the first time takes about eight minutes on two cores)"
   cmake --preset release >/dev/null
-  if [ -t 1 ]; then cmake --build --preset release --target share
-  else cmake --build --preset release --target share >/dev/null; fi
+  targets=(share ${agents[@]:+lockstep-agent})
+  if [ -t 1 ]; then cmake --build --preset release --target "${targets[@]}"
+  else cmake --build --preset release --target "${targets[@]}" >/dev/null; fi
   LOCKSTEP_BINARY=$root/build/release/bin/lockstep
 fi
 
@@ -92,7 +97,7 @@ in_device() { expect 0 lockstep twin exec rail-pod "$@"; }
 heading "1. A twin of rail-pod, from the specs alone: 4 hosts x 2 rails, 2 leaf switches, 2 spine switches"
 expect 0 lockstep topology rail-pod
 tell "Links of 400 Gbit/s run at 200 Mbit/s here, slower ones in proportion: two cores are enough for that."
-expect 0 lockstep twin up --link-rate 200Mbps rail-pod
+expect 0 lockstep twin up "${agents[@]}" --link-rate 200Mbps rail-pod
 
 heading "2. Plan and apply"
 tell "Nothing is configured yet. The plan shows what each device gets, what that disturbs, and the spec line that each value comes from."

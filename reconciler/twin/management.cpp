@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <span>
 
 #include "drivers/linux/netlink_socket.hpp"
 #include "drivers/posix/in_namespace.hpp"
@@ -55,6 +56,16 @@ class Links {
     header.ifi_flags = header.ifi_change = IFF_UP;
     request.header(header);
     return change(request, "set " + name + " up", 0);
+  }
+  // Its MAC address: locally administered (IEEE 802 c), and the last five bytes.
+  Result<Done> set_mac(const std::string& name, std::uint64_t bytes) {
+    netlink::Request request(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK);
+    ifinfomsg header{};
+    TRY(header.ifi_index, index_of(name));
+    std::array<std::uint8_t, 6> mac{0x02};
+    for (std::size_t i = 1; i < mac.size(); ++i, bytes >>= 8) mac[i] = static_cast<std::uint8_t>(bytes);
+    request.header(header).put(IFLA_ADDRESS, std::as_bytes(std::span(mac)));
+    return change(request, "set the MAC address of " + name, 0);
   }
   // Empty: of no bridge.
   Result<Done> set_bridge(const std::string& name, const std::string& bridge) {
@@ -151,6 +162,9 @@ Result<Done> connect_management(const std::string& cluster, const std::string& d
   if (!joined) return joined;
   return inside_namespace(made.netns.number(), [&]() -> Result<Done> {
     TRY(Links links, Links::open());
+    // As a NIC that stays in its machine: for a device that is made anew, neighbors would send to the former
+    // one's address for up to a minute.
+    TRY_DONE(links.set_mac(cable.port_a, interface_id(device)));
     TRY_DONE(links.add_address(cable.port_a, management_address(device)));
     return links.set_up(cable.port_a);
   });

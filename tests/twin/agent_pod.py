@@ -1,5 +1,6 @@
 """For tests of a twin whose devices are behind agents: runs commands, stops and kills controllers and agents, and reads the
 devices with ip(8), sysctl(8), nft(8) and FRR's vty, not with Lockstep. agents_*.sh make the twin."""
+import ctypes
 import json
 import os
 import pathlib
@@ -42,13 +43,18 @@ def until(seconds, what, holds, pause=0.02):
         time.sleep(pause)
 
 
+def die_with_parent():
+    # A stopped apply that outlived its test would keep the lock, and `twin down` out.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Controller:
     """An apply that runs."""
 
     def __init__(self, pod, environment=None):
         self.out = open(pod.work / "controller.out", "w+")
         self.process = subprocess.Popen(pod.apply_command(), stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out,
-                                        start_new_session=True, env=dict(os.environ, **(environment or {})))
+                                        start_new_session=True, env=dict(os.environ, **(environment or {})), preexec_fn=die_with_parent)
 
     def runs(self):
         return self.process.poll() is None

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An agent rolls back by itself, within its time, what its controller can't settle: the controller is killed, or another hand
-# cuts the management path of the four hosts in four ways (port, address, filter, switch) while their change is armed. The
+# cuts the management path of the hosts in six ways (port, address, filter, switch, route, rule) while their change is armed;
+# and at once after its machine has restarted, what still has the values of the change. The
 # oracles are ip(8), tc(8) and sysctl(8) in the devices' namespaces; once the path is back, apply converges.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -8,14 +8,12 @@ work=$(mktemp -d)
 export LOCKSTEP_STATE_DIR=$work/state
 pod=$work/pod
 cp -r examples/rail-pod "$pod"
-twins() { ls -d /run/lockstep/twin/* 2>/dev/null || true; }
-twins_before=$(twins)
-# own_twin: the folder of the one twin that was made since the start; others may exist.
+# own_twin: the folder of the pod's twin, which is up; others may exist.
 own_twin() {
-  local new
-  new=$(comm -13 <(echo "$twins_before") <(twins))
-  [[ "$new" =~ ^/run/lockstep/twin/[a-z0-9]+$ ]] || { echo "'$new' is not the folder of one twin" >&2; return 1; }
-  echo "$new"
+  local id
+  id=$("$lockstep" twin status -o json "$pod" | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+  [ -d "/run/lockstep/twin/$id" ] || { echo "/run/lockstep/twin/$id is no folder" >&2; return 1; }
+  echo "/run/lockstep/twin/$id"
 }
 clean_up() {
   "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
