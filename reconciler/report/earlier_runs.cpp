@@ -18,7 +18,7 @@ std::string outcome_words(std::string_view outcome) {
   if (outcome == "undone") return "rolled back";
   if (outcome == "undone in part") return "rolled back in part";
   if (outcome == "undo failed") return "rollback failed";
-  if (outcome == "effects open") return "effects missing";
+  if (outcome == "effects open") return "kept, effects missing";
   return std::string(outcome);
 }
 

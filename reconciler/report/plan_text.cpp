@@ -12,6 +12,7 @@
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/plan_rows.hpp"
 #include "reconciler/report/table.hpp"
+#include "reconciler/report/unsupported.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -142,6 +143,7 @@ std::string wave_text(const Plan& plan, std::uint32_t wave, const Terminal& term
   std::set<std::string> devices;
   std::set<std::string> live;
   Disruption worst = Disruption::none;
+  bool disturbs_live = false;  // a remedy included
   SharedLines early;  // remedies before the writes
   SharedLines late;
   for (const Step& step : plan.steps) {
@@ -154,6 +156,7 @@ std::string wave_text(const Plan& plan, std::uint32_t wave, const Terminal& term
     }
     SharedLines& lines = step.before_writes ? early : late;
     if (!step.remedy.empty()) lines.add(remedy_line(step, terminal), step.device);
+    disturbs_live = disturbs_live || (step.live && step.disruption >= Disruption::traffic);
     for (const std::string& note : step.notes) lines.add(terminal.paint(Ink::dim, note), step.device);
     for (const Hold& hold : step.holds) lines.add(hold_line(hold, step.disruption, terminal), step.device);
   }
@@ -163,7 +166,7 @@ std::string wave_text(const Plan& plan, std::uint32_t wave, const Terminal& term
   else
     out += compose("  {} on {}  {}{}", counted(writes.size(), "step"), SharedLines::names(devices, terminal),
                    terminal.paint(ink_of(worst), compose("disruption: {}", to_string(worst))),
-                   worst == Disruption::traffic && live.empty() ? ", none of it live" : "");
+                   worst == Disruption::traffic && !disturbs_live ? ", none of it live" : "");
   if (!live.empty())
     out += compose("  {} {}", terminal.paint(Ink::yellow, "in service:"), SharedLines::names(live, terminal));
   return out + "\n" + early.text(terminal) + rows_text(plan_rows(plan, writes), "  ", terminal) +
@@ -203,33 +206,11 @@ std::string plan_text(const Plan& plan, const Terminal& terminal, Detail detail)
 }
 
 std::string not_applied_text(const std::vector<DeviceState>& states, const Terminal& terminal) {
-  struct Reason {
-    std::set<std::string_view> rows;
-    std::vector<std::string> devices;
-    std::size_t entries = 0;
-  };
-  std::map<std::string, Reason> by_reason;
-  for (const DeviceState& state : states) {
-    for (const NotApplied& entry : state.not_applied) {
-      if (entry.by_hand) continue;  // a difference, which a DriftReport shows
-      Reason& reason = by_reason[entry.reason];
-      reason.rows.insert(schema_row(entry.path.row()).pattern);
-      if (reason.devices.empty() || reason.devices.back() != state.device)
-        reason.devices.push_back(state.device);
-      ++reason.entries;
-    }
-  }
-  if (by_reason.empty()) return "";
-  std::string out = terminal.paint(Ink::bold, "not supported on these devices") + "\n";
-  for (const auto& [why, reason] : by_reason) {
-    std::string rows;
-    for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
-    out += compose("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
-                   counted(reason.entries, "entry", "entries"),
-                   terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
-    out += terminal.paint(Ink::dim, "    " + rows) + "\n";
-  }
-  return out;
+  Unsupported out;
+  for (const DeviceState& state : states)
+    for (const NotApplied& entry : state.not_applied)
+      if (!entry.by_hand) out.add(state.device, entry.path, entry.reason);  // else: shown by a DriftReport
+  return out.text(terminal);
 }
 
 std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal) {

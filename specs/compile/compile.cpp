@@ -8,6 +8,7 @@
 #include "specs/compile/compilation.hpp"
 #include "specs/compile/exceptions.hpp"
 #include "specs/compile/numbered_entries.hpp"
+#include "specs/compile/path_mtus.hpp"
 #include "specs/compile/rollout.hpp"
 #include "specs/compile/rules.hpp"
 #include "specs/compile/session_timers.hpp"
@@ -63,6 +64,7 @@ class Compiler {
     if (made_ > c_.options.max_entries) return refuse_numbered();
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
+    if (exceptions.override_any(row("interface[*]/mtu"))) check_path_mtus(c_, out_.intents);
     if (exceptions.override_any(row("bgp/neighbor[*]/hold")) ||
         exceptions.override_any(row("bgp/neighbor[*]/keepalive")))
       settle_session_timers(out_.topology, out_.intents);

@@ -5,9 +5,6 @@
 #include <set>
 
 #include "specs/fabric/proof_context.hpp"
-#include "specs/language/hostlist.hpp"
-#include "specs/model/path.hpp"
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -19,32 +16,6 @@ void prove_mtu(const ProofContext& context, const Fabric& fabric) {
                 "hosts send packets of " + std::to_string(*mtu.host) +
                     " bytes, and links between switches take " + std::to_string(*mtu.fabric),
                 "mtu.fabric must be at least mtu.host", {{mtu.fabric.at, "set here"}});
-}
-
-// An override of a port's MTU (schema column rungs: the MTU ladder) below what hosts send; or above it on a
-// host, whose leaf then drops packets.
-void prove_mtu_override(const ProofContext& context, const Override& one, const MapEntry<Literal>& entry) {
-  const Result<Path> path = Path::parse(*entry.key);
-  if (!path || !schema_row(path->row()).crosses(Ladder::mtu)) return;
-  const Result<std::vector<std::string>> names = expand_hostlist(*one.names);
-  if (!names || entry.value->shape != Literal::Shape::integer) return;
-  for (const std::string& name : *names) {
-    const DeviceIndex device = context.topology.find_device(name);
-    const PortIndex port = device == kNone ? kNone : context.topology.find_port(device, path->key(0));
-    if (port == kNone || context.topology.ports[port].link == kNone) continue;
-    const TopologyLink& link = context.topology.links[context.topology.ports[port].link];
-    const Said<std::uint32_t>& host = context.catalog.fabrics[link.fabric].mtu->host;
-    const std::int64_t value = entry.value->integer;
-    const bool shrinks = value < std::int64_t{*host};
-    if (!shrinks && (context.topology.devices[device].is_switch() || value == std::int64_t{*host})) continue;
-    return context.error("LS105", entry.value.at,
-                         context.topology.port_text(port) + " has an MTU of " + std::to_string(value) +
-                             " here, and " +
-                             (shrinks ? "hosts send packets of " : "its leaf takes packets of ") +
-                             std::to_string(*host) + " bytes",
-                         "override both ends of the link, or the fabric's mtu",
-                         {{place(host, link.at), "set here"}, {link.at, "the link is cabled here"}});
-  }
 }
 
 struct Pool {
@@ -193,8 +164,6 @@ void prove_paths(const ProofContext& context) {
   const auto& fabrics = context.catalog.fabrics;
   for (FabricIndex i = 0; i < fabrics.size() && i < context.topology.fabrics.size(); ++i) {
     prove_mtu(context, fabrics[i]);
-    for (const Override& one : fabrics[i].overrides)
-      for (const MapEntry<Literal>& entry : one.set) prove_mtu_override(context, one, entry);
     for (FabricIndex j = 0; j < i; ++j) prove_pools(context, fabrics[j], fabrics[i]);
     prove_joined(context, i);
   }

@@ -24,8 +24,9 @@ constexpr CodeRow kRules[] = {
      "a congestion notification that queues or is paused arrives too late",
      "add {name: cnp, carries: [cnp], dscp: [48], priority: 6, tc: 6, scheduling: strict}"},
     {"LS105", "the MTU does not shrink along a path",
-     "RoCE packets are not fragmented: they are dropped on the way",
-     "raise mtu.fabric to at least mtu.host, and remove overrides that shrink an MTU"},
+     "packets that a port does not take are dropped: RoCE's always, others where no ICMP message gets back",
+     "raise mtu.fabric to at least mtu.host; override the MTU of a cable at both ends alike, or at neither; hosts "
+     "with an MTU of their own get a Fabric of their own"},
     {"LS106", "address pools and AS ranges of different fabrics do not overlap",
      "two devices would get one address", "give each Fabric pools of its own"},
     {"LS107", "a port has one cable (reported as LS1205)", "a port takes one cable", "see LS1205"},

@@ -27,7 +27,7 @@ PROBES_END_S = 20  # they end when their parent does (prctl(2), PR_SET_PDEATHSIG
 TRIES = 6  # of an apply whose benchmarks can't decide, as on busy cores
 SIGN = re.compile(r"steps? on |wave (?P<wave>\d+) of (?P<of>\d+)|… even out|… verify|… measure|… undo|✓|"
                   r"  gate: ")
-VERDICT = re.compile(r"^(nothing to do|kept, not validated|kept|partly|effects missing|rolled back|rollback failed|quarantined|"
+VERDICT = re.compile(r"^(nothing to do|kept, not validated|kept, effects missing|kept|partly|rolled back|rollback failed|quarantined|"
                      r"waits for a window|stopped|waits for a person)  ", re.M)
 
 

@@ -42,6 +42,16 @@ TEST(PlanText, TellsWhetherADisruptionMeetsTraffic) {
   EXPECT_NE(plan_text(plan, Terminal{}).find("disruption: traffic  in service: gpu1\n"), std::string::npos);
 }
 
+// A wave whose remedy disturbs live traffic, and needs approval for it, is not called harmless.
+TEST(PlanText, ARemedyThatMeetsTrafficCountsToo) {
+  Plan plan;
+  plan.steps = {held("gpu1", Disruption::traffic, {Hold::Kind::budget, "50% would be left"}),
+                held("leaf0", Disruption::traffic, {Hold::Kind::approval, "approval"})};
+  plan.steps[1].remedy = "resets a session";
+  plan.steps[1].live = true;
+  EXPECT_EQ(plan_text(plan, Terminal{}).find("none of it live"), std::string::npos);
+}
+
 TEST(PlanText, ListsWavesWithoutAGate) {
   Plan plan;
   for (const std::uint32_t wave : {1U, 2U, 3U}) {
