@@ -40,8 +40,8 @@ nlohmann::json owed_json(const std::vector<OwedChange>& owed) {
 std::string in_flight_line(const InFlight& begun, const Terminal& terminal) {
   return terminal.paint(Ink::yellow, "in flight") +
          compose(
-             ": change {} (begun {} by {}) did not end: {} of its writes are kept, {} are unknown{}; this run "
-             "observes and continues",
+             ": change {} (begun {} by {}) did not end: {} of its writes are kept, {} are unknown{}; this "
+             "run observes and continues",
              begun.change, begun.begun, begun.author, begun.kept.size(), begun.unsettled.size(),
              begun.unsettled.empty() ? "" : " on " + fold_hostlist(devices_of(begun.unsettled)));
 }

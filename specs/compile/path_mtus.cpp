@@ -95,7 +95,8 @@ class PathMtus {
     const PortIndex other = mtu(reach.largest).bytes != host.bytes ? reach.largest : reach.smallest;
     if (mtu(other).bytes == host.bytes) return;
     tell(link, host, Severity::warning,
-         text(link.a) + " has an MTU of " + bytes(link.a) + " here, and " + text(other) + " one of " + bytes(other) +
+         text(link.a) + " has an MTU of " + bytes(link.a) + " here, and " + text(other) + " one of " +
+             bytes(other) +
              ": TCP and RDMA connections between them agree on the smaller one, other packets may be lost",
          "hosts that need an MTU of their own get a Fabric of their own");
   }

@@ -25,8 +25,8 @@ constexpr CodeRow kRules[] = {
      "add {name: cnp, carries: [cnp], dscp: [48], priority: 6, tc: 6, scheduling: strict}"},
     {"LS105", "the MTU does not shrink along a path",
      "packets that a port does not take are dropped: RoCE's always, others where no ICMP message gets back",
-     "raise mtu.fabric to at least mtu.host; override the MTU of a cable at both ends alike, or at neither; hosts "
-     "with an MTU of their own get a Fabric of their own"},
+     "raise mtu.fabric to at least mtu.host; override the MTU of a cable at both ends alike, or at neither; "
+     "hosts with an MTU of their own get a Fabric of their own"},
     {"LS106", "address pools and AS ranges of different fabrics do not overlap",
      "two devices would get one address", "give each Fabric pools of its own"},
     {"LS107", "a port has one cable (reported as LS1205)", "a port takes one cable", "see LS1205"},

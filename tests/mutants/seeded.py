@@ -126,8 +126,8 @@ ORDER = [
      "!is_cut(input.wiring->own_path.entered_by)) return;",
      "(MUTANT || !is_cut(input.wiring->own_path.entered_by))) return;"),
     (ENGINE + "application_undo.cpp", "a cable of which one end failed is as it was at both",
-     "if (short_of.empty() || wrote.empty()) return then();",
-     "if (MUTANT || short_of.empty() || wrote.empty()) return then();"),
+     "if (short_of.empty() || wrote.empty() || is_over()) return then();",
+     "if (MUTANT || short_of.empty() || wrote.empty() || is_over()) return then();"),
     (ENGINE + "budgets.cpp", "minCapacity is asked beside what is out of service",
      "? input_.out_of_service.capacity_left(outage, with({}, step), *input_.wiring)",
      "? MUTANT ? input_.wiring->capacity_left(outage)"

@@ -48,7 +48,7 @@ TEST(EarlierRuns, AnInterruptedChangeIsShownWithItsUnsettledDevices) {
             "kept, 2 are unknown on gpu[1-2]; this run observes and continues");
   begun.unsettled.clear();
   begun.kept.push_back(ticket_on("gpu1"));
-  EXPECT_NE(in_flight_line(begun, Terminal{}).find("1 of its writes are kept, 0 are unknown; this run observes"),
+  EXPECT_NE(in_flight_line(begun, Terminal{}).find("1 of its writes are kept, 0 are unknown; this"),
             std::string::npos);
 }
 
