@@ -12,7 +12,6 @@
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/plan_rows.hpp"
 #include "reconciler/report/table.hpp"
-#include "reconciler/report/unsupported.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -206,11 +205,33 @@ std::string plan_text(const Plan& plan, const Terminal& terminal, Detail detail)
 }
 
 std::string not_applied_text(const std::vector<DeviceState>& states, const Terminal& terminal) {
-  Unsupported out;
-  for (const DeviceState& state : states)
-    for (const NotApplied& entry : state.not_applied)
-      if (!entry.by_hand) out.add(state.device, entry.path, entry.reason);  // else: shown by a DriftReport
-  return out.text(terminal);
+  struct Reason {
+    std::set<std::string_view> rows;
+    std::vector<std::string> devices;
+    std::size_t entries = 0;
+  };
+  std::map<std::string, Reason> by_reason;
+  for (const DeviceState& state : states) {
+    for (const NotApplied& entry : state.not_applied) {
+      if (entry.by_hand) continue;  // a difference, which a DriftReport shows
+      Reason& reason = by_reason[entry.reason];
+      reason.rows.insert(schema_row(entry.path.row()).pattern);
+      if (reason.devices.empty() || reason.devices.back() != state.device)
+        reason.devices.push_back(state.device);
+      ++reason.entries;
+    }
+  }
+  if (by_reason.empty()) return "";
+  std::string out = terminal.paint(Ink::bold, "not supported on these devices") + "\n";
+  for (const auto& [why, reason] : by_reason) {
+    std::string rows;
+    for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
+    out += compose("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
+                   counted(reason.entries, "entry", "entries"),
+                   terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
+    out += terminal.paint(Ink::dim, "    " + rows) + "\n";
+  }
+  return out;
 }
 
 std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal) {
