@@ -6,6 +6,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -27,6 +28,8 @@ namespace lockstep {
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr std::chrono::seconds kTick{1};  // between two looks at the TLS files and the dates
 
 // Of the calling thread, for good. Not in_namespace(): sockets are opened as long as the thread lives.
 Result<Done> enter(const std::string& netns_path) {
@@ -55,7 +58,9 @@ std::optional<Error> has_ended(const Call& call) {
 class AsioNetwork final : public AgentNetwork {
  public:
   explicit AsioNetwork(Options options)
-      : shared_(std::make_shared<NetworkShared>(std::move(options))), work_(shared_->io.get_executor()) {}
+      : shared_(std::make_shared<NetworkShared>(std::move(options))),
+        work_(shared_->io.get_executor()),
+        tick_(shared_->io) {}
   ~AsioNetwork() override;
   AsioNetwork(const AsioNetwork&) = delete;
   AsioNetwork& operator=(const AsioNetwork&) = delete;
@@ -75,11 +80,14 @@ class AsioNetwork final : public AgentNetwork {
   };
 
   void serve(std::promise<Result<Done>>& entered);
+  void tick();
   Agent& agent(const AgentAddress& address);
 
   // Shared with watchers, which may outlive the network: what they post then never runs.
   const std::shared_ptr<NetworkShared> shared_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::steady_timer tick_;
+  bool ended_ = false;                                    // on the I/O thread
   std::map<std::string, std::unique_ptr<Agent>> agents_;  // the I/O thread's
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<EventWatcher>> watchers_;  // under mutex_
@@ -109,7 +117,23 @@ void AsioNetwork::serve(std::promise<Result<Done>>& entered) {
   auto done = enter(shared_->options.netns_path);
   const bool well = static_cast<bool>(done);
   entered.set_value(std::move(done));
-  if (well) shared_->io.run();
+  if (!well) return;
+  tick();
+  shared_->io.run();
+}
+
+// Connections that nobody uses end as well when what the agent was verified by is replaced or expires.
+void AsioNetwork::tick() {
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](boost::system::error_code code) {
+    if (code || ended_) return;
+    (void)shared_->tls.refresh();  // the next call reports what can't be read
+    for (const auto& [key, agent] : agents_) {
+      agent->calls.check_certificate();
+      if (agent->events) agent->events->check_certificate();
+    }
+    tick();
+  });
 }
 
 AsioNetwork::~AsioNetwork() {
@@ -118,6 +142,8 @@ AsioNetwork::~AsioNetwork() {
       agent->calls.close();
       agent->events.reset();
     }
+    ended_ = true;
+    tick_.cancel();
   });
   work_.reset();
   if (thread_.joinable()) thread_.join();

@@ -178,6 +178,10 @@ void AgentCalls::drop(const std::shared_ptr<Exchange>& exchange) {
   next();
 }
 
+void AgentCalls::check_certificate() {
+  if (connection_ && !current_ && connection_->is_outdated()) disconnect();
+}
+
 void AgentCalls::disconnect() {
   if (connection_) connection_->close();
   connection_ = nullptr;

@@ -63,6 +63,8 @@ class AgentCalls {
   // A call whose caller has left: a late answer could be taken for that of the next, so its connection ends.
   void drop(const std::shared_ptr<Exchange>& exchange);
   void close();
+  // Ends the connection between two calls if the agent was verified by what holds no longer.
+  void check_certificate();
 
  private:
   void next();

@@ -148,6 +148,7 @@ void Connection::after_handshake(Code code) {
     return fail_open({ErrorKind::transient, "the connection ended in the TLS handshake: " + code.message()});
   const WantedPeer wanted{shared_.options.cluster, agent_.device, agent_.endpoint.host};
   if (auto verified = verify_agent(tls, wanted); !verified) return fail_open(std::move(verified.error()));
+  valid_until_ = valid_until(tls);
   kept_alive_ = true;
   std::exchange(opened_, nullptr)(Done{});
 }
@@ -166,6 +167,10 @@ void Connection::close() {
   opened_ = nullptr;
   growing_ = nullptr;
   answered_ = nullptr;
+}
+
+bool Connection::is_outdated() const {
+  return valid_until_ && (version_ != shared_.tls.version() || std::time(nullptr) >= *valid_until_);
 }
 
 bool Connection::is_usable() {

@@ -68,12 +68,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // An answer without end: `growing` takes its body while the status is 200; `ended` gets the error, another
   // status, or the end.
   void follow(std::string request, Growing growing, Answered ended);
-  // Whether another request may be sent: kept by both ends, of the present TLS files, and not ended by the
-  // agent meanwhile.
+  // Whether another request may be sent: kept by both ends, of the present TLS files, verified by what has
+  // not expired since, and not ended by the agent meanwhile.
   bool is_usable();
   // Whether the agent has accepted our certificate: with TLS 1.3 it is known only once it has answered.
   bool is_accepted() const { return accepted_; }
-  bool is_outdated() const { return version_ != shared_.tls.version(); }
+  // Whether the agent was verified by other TLS files, or by what has expired since.
+  bool is_outdated() const;
   void close();
 
  private:
@@ -107,6 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t next_endpoint_ = 0;
   std::string why_not_connected_;
   std::uint64_t version_ = 0;
+  std::optional<std::time_t> valid_until_;  // none: the agent isn't verified yet
   bool closed_ = false;
   bool kept_alive_ = false;
   bool accepted_ = false;

@@ -83,10 +83,13 @@ Result<Done> EventStream::take_lines(std::string& body) {
   }
   body.erase(0, start);
   if (body.size() > kLineMax) return Error{ErrorKind::refused, "a line of its events does not end"};
-  // With other TLS files it may be one that is believed no longer.
-  TRY_DONE(shared_.tls.refresh());
-  if (connection_->is_outdated()) return Error{ErrorKind::transient, "the TLS files have changed"};
   return Done{};
+}
+
+void EventStream::check_certificate() {
+  if (!connection_ || !connection_->is_outdated()) return;
+  connection_->close();
+  reconnect_later();
 }
 
 // An agent speaks for its own device only. A line without a name, or without anything, is a heartbeat.

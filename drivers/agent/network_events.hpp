@@ -52,6 +52,8 @@ class EventStream {
   EventStream& operator=(const EventStream&) = delete;
   bool is_for(const std::shared_ptr<EventInbox>& inbox) const { return inbox_ == inbox; }
   void connect();
+  // Ends it, and asks again, if the agent was verified by what holds no longer.
+  void check_certificate();
 
  private:
   void follow();

@@ -10,6 +10,7 @@
 
 #include <openssl/ssl.h>
 
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,13 @@ struct WantedPeer {
 Result<Done> verify_agent(SSL* tls, const WantedPeer& wanted);
 // For the agent: who calls. Errors (denied): as above, another cluster, or a device's certificate.
 Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster);
+
+// Of a peer that was verified: until when that holds. The first time at which a certificate of its chain, or
+// the revocation list of one's issuer, expires.
+std::time_t valid_until(const SSL* tls);
+// Whether it would be verified now, by a context of other files than at the handshake, say. Errors (denied):
+// why not.
+Result<Done> verify_again(const SSL* tls, SSL_CTX* by);
 
 // Why the handshake itself failed, from the connection's verification and `error`, an OpenSSL error code; 0:
 // the first of this thread's error queue. Asio takes that one out of the queue: pass its error_code's value

@@ -5,8 +5,11 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "drivers/agent/tls.hpp"
@@ -16,6 +19,9 @@ namespace {
 
 struct FreeBio {
   void operator()(BIO* bio) const { BIO_free(bio); }
+};
+struct FreeStoreContext {
+  void operator()(X509_STORE_CTX* store) const { X509_STORE_CTX_free(store); }
 };
 
 std::string_view view_of(const ASN1_STRING* text) {
@@ -40,6 +46,28 @@ std::string day_of(const std::tm& when) {
 std::string day_of(const ASN1_TIME* time) {
   std::tm when{};
   return time != nullptr && ASN1_TIME_to_tm(time, &when) == 1 ? day_of(when) : "an unknown date";
+}
+
+std::time_t time_of(const ASN1_TIME* time) {
+  std::tm when{};
+  return time != nullptr && ASN1_TIME_to_tm(time, &when) == 1 ? ::timegm(&when) : 0;
+}
+
+// Of the newest revocation list of its issuer; the end of time: none is looked at.
+std::time_t list_valid_until(const SSL* tls, const X509* certificate) {
+  constexpr std::time_t kNever = std::numeric_limits<std::time_t>::max();
+  X509_STORE* const store = SSL_CTX_get_cert_store(SSL_get_SSL_CTX(tls));
+  if ((X509_VERIFY_PARAM_get_flags(X509_STORE_get0_param(store)) & X509_V_FLAG_CRL_CHECK) == 0) return kNever;
+  const STACK_OF(X509_OBJECT)* const all = X509_STORE_get0_objects(store);
+  std::optional<std::time_t> out;
+  for (int i = 0; i < sk_X509_OBJECT_num(all); ++i) {
+    const X509_CRL* const list = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(all, i));
+    if (list == nullptr || X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_issuer_name(certificate)) != 0)
+      continue;
+    const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(list);
+    out = std::max(out.value_or(0), next == nullptr ? kNever : time_of(next));
+  }
+  return out.value_or(kNever);
 }
 
 std::string today() {
@@ -120,6 +148,13 @@ Result<const X509*> verified(const SSL* tls) {
                             ? *kept_reason(tls)
                             : called(certificate, 0) + " is invalid: " + X509_verify_cert_error_string(code));
   return certificate;
+}
+
+// The list at fault is known only while the verification runs.
+int keep_reason_again(int good, X509_STORE_CTX* store) {
+  auto* const why = static_cast<std::string*>(X509_STORE_CTX_get_app_data(store));
+  if (good != 1 && why->empty()) *why = reason_of(store);
+  return good;
 }
 
 std::string alternative_names(const X509* certificate) {
@@ -221,6 +256,37 @@ Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster) {
   if (identity.role == PeerRole::device)
     return not_accepted(subject + " is for a device, not for a controller or reader");
   return identity;
+}
+
+std::time_t valid_until(const SSL* tls) {
+  const STACK_OF(X509)* const chain = SSL_get0_verified_chain(tls);
+  std::time_t out = std::numeric_limits<std::time_t>::max();
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    const X509* const one = sk_X509_value(chain, i);
+    out = std::min({out, time_of(X509_get0_notAfter(one)), list_valid_until(tls, one)});
+  }
+  return out;
+}
+
+Result<Done> verify_again(const SSL* tls, SSL_CTX* by) {
+  X509* const certificate = SSL_get0_peer_certificate(tls);
+  const std::unique_ptr<X509_STORE_CTX, FreeStoreContext> store(X509_STORE_CTX_new());
+  if (certificate == nullptr || !store ||
+      X509_STORE_CTX_init(store.get(), SSL_CTX_get_cert_store(by), certificate,
+                          SSL_get_peer_cert_chain(tls)) != 1)
+    return not_accepted("the other end's certificate can't be verified again");
+  // As ssl_verify_cert_chain() of OpenSSL does in a handshake.
+  X509_STORE_CTX_set_default(store.get(), SSL_is_server(tls) == 1 ? "ssl_client" : "ssl_server");
+  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(store.get());
+  X509_VERIFY_PARAM_set_auth_level(how, SSL_CTX_get_security_level(by));
+  X509_VERIFY_PARAM_set1(how, SSL_CTX_get0_param(by));
+  std::string why;
+  X509_STORE_CTX_set_app_data(store.get(), &why);
+  X509_STORE_CTX_set_verify_cb(store.get(), keep_reason_again);
+  const bool good = X509_verify_cert(store.get()) == 1;
+  ERR_clear_error();
+  if (good) return Done{};
+  return not_accepted(why.empty() ? called(certificate, 0) + " can't be verified again" : why);
 }
 
 std::string why_handshake_failed(const SSL* tls, unsigned long error) {

@@ -24,7 +24,7 @@ namespace {
 using Code = boost::system::error_code;
 using asio::ip::tcp;
 
-constexpr std::chrono::seconds kTick{1};  // between two looks at the TLS files
+constexpr std::chrono::seconds kTick{1};  // between two looks at the TLS files and the dates
 constexpr std::chrono::seconds kLogPause{1};
 constexpr std::size_t kLoggedMax = 1024;
 // Without descriptors, accepting would spin until somebody closes one.
@@ -72,7 +72,6 @@ class RunningServer final : public AgentServer {
   asio::steady_timer pause_;
   asio::steady_timer tick_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
-  TlsContext tls_;
   std::string stamp_;  // of the files that were tried last
   std::uint64_t connections_ = 0;
   std::uint16_t port_ = 0;
@@ -86,7 +85,7 @@ Result<Done> RunningServer::start(std::shared_ptr<Calls> calls, std::function<vo
   if (!shared_.wake)
     return Error{ErrorKind::transient, std::string("no descriptor: ") + std::strerror(shared_.wake.error())};
   stamp_ = stamp_of(shared_.options.files);
-  TRY(tls_, tls_context(shared_.options.files, true));
+  TRY(shared_.tls, tls_context(shared_.options.files, true));
   TRY_DONE(listen());
   TRY(shared_.workers, Workers::start(shared_.options.calls_max));
   return run();
@@ -104,7 +103,7 @@ Result<Done> RunningServer::listen() {
     if (acceptor_.listen(asio::socket_base::max_listen_connections, code)) return;
     port_ = acceptor_.local_endpoint(code).port();
   }));
-  if (code) return Error{ErrorKind::refused, "listen on " + shared_.options.listen + ": " + code.message()};
+  if (code) return Error{ErrorKind::transient, "listen on " + shared_.options.listen + ": " + code.message()};
   return Done{};
 }
 
@@ -163,7 +162,7 @@ void RunningServer::take(tcp::socket socket) {
   auto address = from.address();
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  SSL* const tls = SSL_new(tls_.get());
+  SSL* const tls = SSL_new(shared_.tls.get());
   if (tls == nullptr) return;  // no memory for another connection
   const auto one =
       std::make_shared<ServerConnection>(shared_, std::move(socket), tls, address, ++connections_);
@@ -179,6 +178,7 @@ void RunningServer::tick() {
   tick_.async_wait([this](Code) {
     if (stopped_) return;
     read_changed_files();
+    for (const auto& one : shared_.table.all()) one->check_certificate();
     tick();
   });
 }
@@ -192,7 +192,7 @@ void RunningServer::read_changed_files() {
     shared_.log("changed TLS files can't be used, the former ones stay in use: " + context.error().text());
     return;
   }
-  tls_ = *std::move(context);
+  shared_.tls = *std::move(context);
   ++shared_.files_read;
   shared_.log("changed TLS files are in use");
   for (const auto& one : shared_.table.all()) one->renew();

@@ -7,7 +7,8 @@
 // call that would write is 403; an unknown path 404; a wrong method 405; a body beyond the limit 413. Every
 // refused handshake is logged with its reason, at most once a second for one address. A certificate of our
 // CA that is refused for what it says (another cluster, a device's) gets 403 with the reason. Changed TLS
-// files hold for new connections at once; within a second, others end as soon as they serve no call.
+// files hold for new connections at once; within a second, others end as soon as they serve no call. So does
+// one whose certificate, or the revocation list for it, has expired; no call of it begins from then on.
 // Stopping ends all connections; calls that run are asked to stop and waited for.
 //
 // Besides the calls (POST /v1/NAME): GET /v1/healthz; GET /v1/events, a chunked answer of one JSON line for
@@ -64,8 +65,8 @@ struct ServerOptions {
 
 class AgentServer {
  public:
-  // Errors: the files, or the address. `log`: one line for each thing that an operator of the machine should
-  // know; called by one thread at a time.
+  // Errors: the files; the address: `transient` if it may be had later, else `invalidSpec`. `log`: one line
+  // for each thing that an operator of the machine should know; called by one thread at a time.
   static Result<std::unique_ptr<AgentServer>> start(ServerOptions options, std::shared_ptr<Calls> calls,
                                                     std::function<void(const std::string&)> log);
   virtual ~AgentServer() = default;  // stops

@@ -104,6 +104,22 @@ void ServerConnection::renew() {
   if (phase_ == Phase::streaming) end_events();
 }
 
+std::optional<Error> ServerConnection::why_refused_now() {
+  if (!outdated() && std::time(nullptr) < valid_until_) return std::nullopt;
+  const auto good = verify_again(stream_.native_handle(), shared_.tls.get());
+  return good ? std::nullopt : std::optional(good.error());
+}
+
+void ServerConnection::check_certificate() {
+  if (phase_ == Phase::handshake || refusal_ || expired_) return;
+  const std::optional<Error> why = why_refused_now();
+  if (!why) return;
+  expired_ = true;
+  shared_.log_refusal(address_, "closed: " + why->what);
+  if (phase_ == Phase::reading) return close();
+  renew();
+}
+
 void ServerConnection::log_failed_handshake(Code code) {
   // Others end the connection, as a load balancer's check of the port does: nobody was refused.
   if (code.category() != asio::error::get_ssl_category()) return;
@@ -121,6 +137,7 @@ void ServerConnection::after_handshake(Code code) {
     refusal_ = who.error();
   } else {
     who_ = *std::move(who);
+    valid_until_ = valid_until(stream_.native_handle());
     const ServerTable::Promotion place = shared_.table.promote(*this);
     if (place.leaves) place.leaves->close();
     if (!place.accepted)
@@ -170,6 +187,7 @@ void ServerConnection::after_header(Code code) {
 }
 
 void ServerConnection::route() {
+  if (const auto why = why_refused_now()) return refuse(error_reply(*why).status, *why);
   const auto& request = parser_->get();
   const std::string_view target(request.target().data(), request.target().size());
   const auto method = request.method();
@@ -219,17 +237,18 @@ void ServerConnection::free_body() {
 }
 
 void ServerConnection::dispatch(const std::string& name) {
+  if (const auto why = why_refused_now()) return refuse(error_reply(*why).status, *why);
   phase_ = Phase::calling;
   arm(call_.deadline);
   auto body = std::make_shared<const std::string>(std::move(parser_->get().body()));
-  job_ = shared_.workers->add(
-      who_.role == PeerRole::reader, [self = shared_from_this(), name, body = std::move(body), call = call_] {
-        Reply reply = self->shared_.calls->handle(name, *body, self->role(), call);
-        asio::post(self->shared_.io, self->kept([self, reply = std::move(reply)] {
-          self->job_ = 0;
-          self->answer(reply, After::next_request);
-        }));
-      });
+  job_ = shared_.workers->add(who_.role == PeerRole::reader,
+                              [self = shared_from_this(), name, body = std::move(body), call = call_] {
+                                Reply reply = self->shared_.calls->handle(name, *body, self->role(), call);
+                                asio::post(self->shared_.io, self->kept([self, reply = std::move(reply)] {
+                                  self->job_ = 0;
+                                  self->answer(reply, After::next_request);
+                                }));
+                              });
 }
 
 // A call that runs ends by itself at its deadline.
@@ -249,7 +268,7 @@ void ServerConnection::refuse(int status, const Error& error, std::string_view h
 
 void ServerConnection::answer(const Reply& reply, After after, std::string_view headers) {
   phase_ = Phase::writing;
-  const bool last = after == After::leave || !parser_->keep_alive() || outdated();
+  const bool last = after == After::leave || !parser_->keep_alive() || outdated() || expired_;
   free_body();
   send(answer_head(reply.status, reply.body.size(), last, headers) + reply.body, [this, last] {
     if (last) return leave();

@@ -43,6 +43,7 @@ struct ServerShared {
   std::shared_ptr<Calls> calls;
   std::function<void(const std::string&)> log;
   asio::io_context io{1};
+  TlsContext tls;
   ServerTable table;
   std::unique_ptr<Workers> workers;
   std::stop_source stopping;
@@ -71,6 +72,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void close();
   // The TLS files have changed: ends once it serves no call.
   void renew();
+  // Ends, likewise, if its certificate would be refused now. A request that is not complete is not served.
+  void check_certificate();
 
   std::uint64_t number() const { return number_; }
   AddressKey address_key() const { return key_of(address_); }
@@ -96,6 +99,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void arm(std::chrono::milliseconds length);
   void ran_out();
   bool outdated() const { return files_read_ != shared_.files_read; }
+  // Why its certificate would be refused now.
+  std::optional<Error> why_refused_now();
 
   // server_connection.cpp
   void after_handshake(Code code);
@@ -133,6 +138,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   const std::uint64_t files_read_;
   Phase phase_ = Phase::handshake;
   PeerIdentity who_;
+  std::time_t valid_until_ = 0;
+  bool expired_ = false;          // or revoked: it is asked nothing more
   std::optional<Error> refusal_;  // the answer to whatever it asks
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;

@@ -201,9 +201,32 @@ TEST_F(EventsTest, ConnectsAnewWithNewFiles) {
   const TlsFiles renewed = ca_.issue("renewed", "lockstep://pod/controller/renewed");
   std::filesystem::rename(renewed.key, controller_.key);
   std::filesystem::rename(renewed.certificate, controller_.certificate);
-  agent.send(chunk("{}\n"));
-  EXPECT_EQ(text(next(*watcher)), "all");
+  EXPECT_EQ(text(next(*watcher)), "all") << "though the agent is silent";
   EXPECT_EQ(agent.requests().back().peer, "lockstep://pod/controller/renewed");
+}
+
+// Those of another agent go on.
+TEST_F(EventsTest, ConnectionsEndWhenTheAgentsCertificateExpires) {
+  const std::time_t until = std::time(nullptr) + 4;
+  ScriptedAgent brief(ca_.issue("brief", CertificateForm{.uris = {"lockstep://pod/device/gpu1"},
+                                                         .until = std::chrono::seconds(5)}),
+                      stream);
+  ScriptedAgent other(gpu2_, stream);
+  AgentNetwork::Options options;
+  options.silence_max = std::chrono::minutes(10);
+  const auto network = start_quickly(options);
+  const auto watcher = watch(*network, brief.address());
+  const auto other_watcher = watch(*network, other.address("gpu2"));
+  EXPECT_EQ(text(next(*watcher)), "all");
+  EXPECT_EQ(text(next(*other_watcher)), "all");
+  ASSERT_TRUE(network->call(brief.address(), "observe", "{}", Effect::reads, patient()));
+  ASSERT_TRUE(network->call(other.address("gpu2"), "observe", "{}", Effect::reads, patient()));
+  EXPECT_TRUE(brief.wait([&] { return brief.open_connections() == 0; })) << "of the call and of the events";
+  EXPECT_GE(std::time(nullptr), until);
+  const auto answer = network->call(brief.address(), "observe", "{}", Effect::reads, patient());
+  EXPECT_TRUE(fails_as(answer, ErrorKind::denied));
+  EXPECT_TRUE(says(answer.error().what, "lockstep://pod/device/gpu1 expired on"));
+  EXPECT_EQ(other.open_connections(), 2U);
 }
 
 void set_loopback_up() {

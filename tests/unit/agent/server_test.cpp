@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <future>
 
 #include "drivers/posix/in_namespace.hpp"
 #include "tests/needs.hpp"
@@ -280,15 +281,59 @@ TEST_F(ServerTlsFiles, NewRevocationEndsWhatIsOpen) {
   start();
   RawClient idle = client(controller_);
   RawClient stream = client(controller_);
+  RawClient reading = client(controller_);
   ASSERT_EQ(idle.call("hello", "").status, 200);
+  ASSERT_TRUE(reading.send("POST /v1/apply HTTP/1.1\r\nContent-Length: 2\r\n\r\n{"));
   ASSERT_TRUE(stream.get("/v1/events"));
   ASSERT_EQ(stream.head().status, 200);
   ca_.revoke({controller_.certificate});
   EXPECT_EQ(stream.chunk(), "");
   EXPECT_TRUE(idle.closed());
+  EXPECT_TRUE(reading.closed());
+  EXPECT_EQ(calls_->calls(), std::vector<std::string>{"hello "});
   EXPECT_EQ(client(controller_).call("hello", "").status, 0);
   EXPECT_TRUE(soon([&] { return logged("lockstep://pod/controller/ops was revoked"); })) << log();
   EXPECT_EQ(client(reader_).call("hello", "").status, 200);
+}
+
+// The same, of what nobody has changed.
+TEST_F(ServerTlsFiles, AnExpiredCertificateEndsWhatIsOpen) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  calls_->on_call = [&](std::string_view name, const std::string&, const Call&) {
+    if (name == "apply") {
+      begun.set_value();
+      go_on.get_future().wait();
+    }
+    return Reply{200, "{}"};
+  };
+  start();
+  const TlsFiles brief =
+      ca_.issue("brief", CertificateForm{.uris = {"lockstep://pod/controller/brief"}, .until = 5s});
+  const std::time_t until = std::time(nullptr) + 4;
+  RawClient idle = client(brief);
+  RawClient stream = client(brief);
+  RawClient reading = client(brief);
+  RawClient calling = client(brief);
+  ASSERT_EQ(idle.call("hello", "").status, 200);
+  ASSERT_TRUE(stream.get("/v1/events"));
+  ASSERT_EQ(stream.head().status, 200);
+  ASSERT_TRUE(reading.send("POST /v1/hello HTTP/1.1\r\nContent-Length: 2\r\n\r\n{"));
+  ASSERT_TRUE(calling.post("apply", "x"));
+  begun.get_future().wait();
+  EXPECT_TRUE(idle.closed());
+  EXPECT_GE(std::time(nullptr), until);
+  EXPECT_EQ(stream.chunk(), "");
+  EXPECT_TRUE(stream.closed());
+  EXPECT_TRUE(reading.closed());
+  go_on.set_value();
+  const auto answer = calling.answer();
+  EXPECT_EQ(answer.status, 200) << "what runs is answered";
+  EXPECT_EQ(answer.headers.at("Connection"), "close");
+  EXPECT_TRUE(calling.closed());
+  EXPECT_TRUE(logged("closed: the certificate of lockstep://pod/controller/brief expired on")) << log();
+  EXPECT_EQ(calls_->calls(), (std::vector<std::string>{"hello ", "apply x"}));
+  EXPECT_EQ(client(controller_).call("hello", "").status, 200);
 }
 
 TEST_F(ServerTlsFiles, UnusableOnesDoNotReplaceGoodOnes) {
@@ -301,11 +346,14 @@ TEST_F(ServerTlsFiles, UnusableOnesDoNotReplaceGoodOnes) {
 
 class ServerListens : public ServerTest {
  protected:
+  ErrorKind kind_{};  // of the last refusal
   std::string refused() {
     options_.files = files_;
     options_.cluster = "pod";
     const auto server = AgentServer::start(options_, calls_, [](const std::string&) {});
-    return server ? "" : server.error().text();
+    if (server) return "";
+    kind_ = server.error().kind;
+    return server.error().text();
   }
 };
 
@@ -321,19 +369,23 @@ TEST_F(ServerListens, RefusesWhatItCanNotListenOn) {
         "[127.0.0.1]:7443", "localhost:7443", "[::1]", "127.0.0.1:80 "}) {
     options_.listen = listen;
     EXPECT_HAS(refused(), "is not ADDRESS:PORT") << listen;
+    EXPECT_EQ(kind_, ErrorKind::invalid_spec);
   }
   options_.listen = "127.0.0.1:0";
   start();
   options_.listen = "127.0.0.1:" + std::to_string(port());
   EXPECT_HAS(refused(), "Address already in use");
+  EXPECT_EQ(kind_, ErrorKind::transient) << "it may be free later";
   options_.listen = "192.0.2.1:0";
   EXPECT_HAS(refused(), "192.0.2.1:0: Cannot assign requested address");
+  EXPECT_EQ(kind_, ErrorKind::transient);
   options_.listen = "127.0.0.1:0";
   options_.netns_path = (folder_.path() / "no-namespace").string();
   EXPECT_HAS(refused(), "no-namespace: No such file or directory");
   options_.netns_path = "";
   files_.key = controller_.key;
   EXPECT_HAS(refused(), "is not the key of the certificate");
+  EXPECT_EQ(kind_, ErrorKind::denied);
 }
 
 TEST_F(ServerListens, InAnotherNetworkNamespace) {

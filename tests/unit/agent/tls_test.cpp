@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/unit/agent/pki.hpp"
+#include "tests/unit/agent/server_test_client.hpp"
 
 namespace lockstep {
 namespace {
@@ -314,6 +315,71 @@ TEST_F(Tls, ResumesNoSession) {
   const Handshake both(client.get(), server->get());
   ASSERT_TRUE(both.finished());
   EXPECT_EQ(SSL_SESSION_is_resumable(SSL_get0_session(both.client())), 0);
+}
+
+class TlsLater : public Tls {
+ protected:
+  void shake_hands(const TlsFiles& controller, const std::string& revoked = "") {
+    TlsFiles own = device_;
+    own.revoked = revoked;
+    server_ = *tls_context(own, true);
+    client_ = *tls_context(controller, false);
+    both_ = std::make_unique<Handshake>(client_.get(), server_.get());
+    ASSERT_TRUE(both_->finished()) << both_->client_failure() << both_->server_failure();
+  }
+  void expect_valid_for(const SSL* end, std::chrono::seconds time) {
+    const std::time_t left = valid_until(end) - std::time(nullptr);
+    EXPECT_LE(left, time.count());
+    EXPECT_GT(left, time.count() - 60) << "by how long the test has run";
+  }
+  // Why a verification by other files fails; empty: it does not.
+  std::string later(const TlsFiles& files, const std::string& revoked) {
+    TlsFiles own = files;
+    own.revoked = revoked;
+    const auto context = tls_context(own, true);
+    EXPECT_TRUE(context) << context.error().text();
+    const auto good = verify_again(both_->server(), context->get());
+    return good ? "" : good.error().what;
+  }
+  TlsContext server_;
+  TlsContext client_;
+  std::unique_ptr<Handshake> both_;
+};
+
+TEST_F(TlsLater, HoldsUntilTheFirstOfTheChainOrOfTheListsExpires) {
+  shake_hands(issue("lockstep://pod/controller/ops", {.until = std::chrono::minutes(30)}));
+  expect_valid_for(both_->server(), std::chrono::minutes(30));
+  expect_valid_for(both_->client(), hours(1));
+  shake_hands(issue("lockstep://pod/controller/ops", {.until = hours(2)}));
+  expect_valid_for(both_->server(), hours(1));  // its CA's
+  shake_hands(controller_, ca_.revoke({}, std::chrono::minutes(10)));
+  expect_valid_for(both_->server(), std::chrono::minutes(10));
+  expect_valid_for(both_->client(), hours(1));
+  const std::string earlier = ca_.revoke({}, std::chrono::minutes(10));
+  ASSERT_EQ(std::system(("cp '" + earlier + "' '" + earlier + ".two'").c_str()), 0);
+  const std::string newer = ca_.revoke({}, std::chrono::minutes(20));
+  ASSERT_EQ(std::system(("cat '" + newer + "' >> '" + earlier + ".two'").c_str()), 0);
+  const std::string others = other_ca_.revoke({}, std::chrono::minutes(1));
+  ASSERT_EQ(std::system(("cat '" + others + "' >> '" + earlier + ".two'").c_str()), 0);
+  shake_hands(controller_, earlier + ".two");
+  expect_valid_for(both_->server(), std::chrono::minutes(20));
+}
+
+TEST_F(TlsLater, IsVerifiedAgainByOtherFiles) {
+  shake_hands(controller_);
+  EXPECT_EQ(later(device_, ""), "");
+  EXPECT_EQ(later(device_, ca_.revoke({})), "");
+  EXPECT_SAYS(later(device_, ca_.revoke({controller_.certificate})),
+              "lockstep://pod/controller/ops was revoked");
+  EXPECT_SAYS(later(device_, ca_.revoke({}, -hours(48))), "expired on " + day(-hours(48)));
+  EXPECT_SAYS(later(other_ca_.issue("x", "lockstep://pod/device/gpu1"), ""), "was not signed by our CA");
+  EXPECT_TRUE(verify_again(both_->client(), client_.get())) << "of the other end likewise";
+}
+
+TEST_F(TlsLater, DoesNotHoldOnceItHasExpired) {
+  shake_hands(issue("lockstep://pod/controller/brief", {.until = std::chrono::seconds(2)}));
+  ASSERT_TRUE(soon([&] { return std::time(nullptr) >= valid_until(both_->server()); }));
+  EXPECT_SAYS(later(device_, ""), "lockstep://pod/controller/brief expired on");
 }
 
 class TlsFilesOf : public Tls {};
