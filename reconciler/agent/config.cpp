@@ -13,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAgentKind = "AgentConfig";
-constexpr std::size_t kConfigMax = 64 << 10;  // bytes; the file has a dozen lines
 
 constexpr Field tls_fields[] = {
     field<&AgentTls::ca>("ca", "PEM file with the certificates of the CA that is trusted",
@@ -100,7 +99,7 @@ Config made_of(const std::string& file, const AgentSpec& spec, const std::string
                      .certificate = beside(file, spec.tls->certificate),
                      .key = beside(file, spec.tls->key),
                      .revoked = beside(file, spec.tls->revoked)},
-             .journal = spec.journal.or_else("/var/lib/lockstep-agent"),
+             .journal = spec.journal.or_else(kAgentJournal),
              .twin = {}};
   for (const Said<DriverName>& one : spec.drivers) out.drivers.push_back(*one);
   if (out.drivers.empty()) out.drivers.push_back(DriverName::linux_kernel);
@@ -133,7 +132,7 @@ Result<Config> parse_config(const std::string& file, std::string text, const std
 }
 
 Result<Config> read_config(const std::string& file, const std::string& host) {
-  FileText read = read_named(file, kConfigMax);
+  FileText read = read_named(file, kAgentConfigMax);
   if (!read) return Error{ErrorKind::invalid_spec, read.why};
   return parse_config(file, std::move(read.text), host);
 }

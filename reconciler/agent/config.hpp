@@ -24,6 +24,8 @@
 namespace lockstep {
 
 inline constexpr const char* kAgentConfigFile = "/etc/lockstep/agent.yaml";
+inline constexpr std::size_t kAgentConfigMax = 64 << 10;  // bytes; the file has a dozen lines
+inline constexpr const char* kAgentJournal = "/var/lib/lockstep-agent";
 
 // The fields as they are written.
 struct AgentTls {

@@ -38,10 +38,22 @@ void add_changes(ChangeSet& all, const ChangeSet& more) {
   }
 }
 
-void add_settled(JournalState& state, const std::string& transaction, Settlement settlement) {
-  std::erase_if(state.settled, [&](const auto& one) { return one.transaction == transaction; });
-  state.settled.push_back({transaction, settlement});
-  while (state.settled.size() > kSettledMax) state.settled.pop_front();
+// After a restart of the machine, whose time begins anew, no connection is left on which an attempt could
+// come.
+bool may_be_repeated(const SettledTransaction& one, nanoseconds now) {
+  return one.at <= now && now - one.at < kSettledFor;
+}
+
+void add_settled(JournalState& state, const std::string& transaction, Settlement settlement,
+                 nanoseconds now) {
+  state.settled.push_back({transaction, settlement, now});
+  while (state.settled.size() > kSettledMin && !may_be_repeated(state.settled.front(), now))
+    state.settled.pop_front();
+}
+
+std::string how_settled(const SettledTransaction& one) {
+  return "transaction " + one.transaction +
+         (one.settlement == Settlement::keep ? " was kept" : " was rolled back");
 }
 
 }  // namespace
@@ -60,12 +72,16 @@ Machine this_machine() {
 }
 
 struct DeadMan::State {
-  State(AgentJournal opened, std::map<std::string, Attached*> attached, Machine at)
-      : journal(std::move(opened)), drivers(std::move(attached)), machine(std::move(at)) {}
+  State(AgentJournal opened, std::map<std::string, Attached*> attached, Machine at, Log to)
+      : journal(std::move(opened)),
+        drivers(std::move(attached)),
+        machine(std::move(at)),
+        log(std::move(to)) {}
 
   Result<Done> admit(std::uint64_t epoch, const std::string& leader, bool writes);
   Result<Attached*> driver(const std::string& name) const;
   Result<Done> arm(const wire::ApplyRequest& request, const Call& call);
+  std::optional<Error> why_not_armed(const std::string& transaction) const;
   Result<Done> extend(const wire::SettleRequest& request);
   Result<Done> keep(const wire::SettleRequest& request);
   void roll_back_due();
@@ -95,7 +111,10 @@ struct DeadMan::State {
   mutable std::mutex mutex;  // guards the journal, and what follows
   nanoseconds next_try{};    // of a rollback that failed; 0: none failed
   int failures = 0;
-  std::set<Path> doubtful;  // used by the holder of the writer's turn only
+  // Used by the holder of the writer's turn only.
+  std::set<Path> doubtful;
+  const Log log;
+  std::string logged;  // last
 };
 
 // An epoch of 0 belongs to nobody: whoever only observes need not lead.
@@ -146,13 +165,28 @@ bool DeadMan::State::is_ending() const {
          (armed->rolling_back || armed->boot_id != machine.boot_id || machine.boot_time() >= armed->deadline);
 }
 
+// With the lock.
+std::optional<Error> DeadMan::State::why_not_armed(const std::string& transaction) const {
+  const JournalState& now = journal.state();
+  if (now.armed && now.armed->transaction == transaction) return std::nullopt;
+  if (now.armed)
+    return conflicting("transaction " + now.armed->transaction + " is armed here, and not settled");
+  const auto settled = std::ranges::find(now.settled, transaction, &SettledTransaction::transaction);
+  if (settled != now.settled.end())
+    return conflicting(how_settled(*settled) + ", and this attempt comes late");
+  if (now.settled.size() < kSettledMax || !may_be_repeated(now.settled.front(), machine.boot_time()))
+    return std::nullopt;
+  return Error{ErrorKind::transient, std::to_string(kSettledMax) + " transactions were settled here within " +
+                                         std::to_string(kSettledFor.count()) +
+                                         " minutes, and no more can be remembered; try again later"};
+}
+
 Result<Done> DeadMan::State::arm(const wire::ApplyRequest& request, const Call& call) {
   const std::scoped_lock lock(mutex);
   const Guard& guard = request.guard;
   if (auto why = why_no_writes(guard.epoch)) return *std::move(why);
+  if (auto why = why_not_armed(guard.transaction)) return *std::move(why);
   JournalState next = journal.state();
-  if (next.armed && next.armed->transaction != guard.transaction)
-    return conflicting("transaction " + next.armed->transaction + " is armed here, and not settled");
   if (!guard.undo_after)
     return Error{ErrorKind::refused,
                  "an apply without undo_after: whatever is applied through an agent "
@@ -197,8 +231,7 @@ Result<Done> DeadMan::State::answer_unarmed(const std::string& transaction, Sett
   for (const SettledTransaction& one : now.settled) {
     if (one.transaction != transaction) continue;
     if (one.settlement == settlement) return Done{};
-    return conflicting("transaction " + transaction +
-                       (one.settlement == Settlement::keep ? " was kept" : " was rolled back"));
+    return conflicting(how_settled(one));
   }
   if (settlement == Settlement::keep) return Done{};
   return Error{ErrorKind::unsupported, "transaction " + transaction + " is not armed here"};
@@ -223,17 +256,23 @@ Result<Done> DeadMan::State::keep(const wire::SettleRequest& request) {
   if (is_ending()) return conflicting("transaction " + transaction + " is being rolled back");
   JournalState next = journal.state();
   next.armed.reset();
-  add_settled(next, transaction, Settlement::keep);
+  add_settled(next, transaction, Settlement::keep, machine.boot_time());
   return write(std::move(next));
 }
 
 // By the holder of the writer's turn.
 void DeadMan::State::roll_back_due() {
+  std::string transaction;
   {
     const std::scoped_lock lock(mutex);
     if (!is_due()) return;
+    transaction = journal.state().armed->transaction;
   }
-  (void)roll_back_armed(false);  // the next try is noted
+  const auto done = roll_back_armed(false);  // the next try is noted
+  std::string line = done ? "transaction " + transaction + " is rolled back" : done.error().text();
+  if (!log || line == logged) return;
+  log(line);
+  logged = std::move(line);
 }
 
 Result<Done> DeadMan::State::mark_rolling_back() {
@@ -276,7 +315,7 @@ Result<Done> DeadMan::State::end_rollback(const RolledBack& result) {
   const std::string transaction = next.armed->transaction;
   if (!result.left.empty()) next.failed = FailedRollback{transaction, result.why, result.left};
   next.armed.reset();
-  add_settled(next, transaction, Settlement::undo);
+  add_settled(next, transaction, Settlement::undo, machine.boot_time());
   if (auto written = write(std::move(next)); !written) {
     next_try = machine.boot_time() + kRetryFirst;
     return written;
@@ -303,11 +342,10 @@ Result<Done> DeadMan::State::retry_rollback(const RolledBack& result) {
   return Error{ErrorKind::transient, "transaction " + transaction + " is not rolled back yet: " + result.why};
 }
 
-DeadMan::DeadMan(AgentJournal journal, std::map<std::string, Attached*> drivers, Machine machine)
-    : state_(std::make_unique<State>(std::move(journal), std::move(drivers), std::move(machine))) {}
+DeadMan::DeadMan(AgentJournal journal, std::map<std::string, Attached*> drivers, Machine machine, Log log)
+    : state_(std::make_unique<State>(std::move(journal), std::move(drivers), std::move(machine),
+                                     std::move(log))) {}
 DeadMan::~DeadMan() = default;
-
-void DeadMan::recover() { keep_time(); }
 
 Result<Observation> DeadMan::observe(const wire::ObserveRequest& request, const Call& call) {
   TRY_DONE(state_->admit(request.epoch, request.leader, false));

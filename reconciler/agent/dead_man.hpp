@@ -11,6 +11,10 @@
 // - What is not settled in time is rolled back: the undo's changes in order, each only where its `was` holds
 //   (dead_man_rollback.hpp). A settlement that is repeated gets the same answer, the opposite one `conflict`;
 //   of a transaction that is not known, `keep` is done, as nothing will be rolled back.
+// - What was settled is over: an apply for it is `conflict`, as it is an attempt that comes late. So that
+// none
+//   comes after its transaction was forgotten (kSettledMin), a transaction beyond kSettledMax within
+//   kSettledFor is `transient`.
 // - Time is CLOCK_BOOTTIME: a suspended machine's time counts. After a restart of the machine (another boot
 //   id) a transaction is rolled back at once; after one of the agent alone its time goes on.
 // - A rollback that has begun goes on when its caller has gone. One that fails is tried again for
@@ -50,13 +54,11 @@ Machine this_machine();
 
 class DeadMan {
  public:
+  // A line for whoever operates the machine, of a rollback by this alone; called by one thread at a time.
+  using Log = std::function<void(const std::string&)>;
   // `drivers`: by name ("linux"), attached to this machine under its host policy; they outlive this.
-  DeadMan(AgentJournal journal, std::map<std::string, Attached*> drivers, Machine machine);
+  DeadMan(AgentJournal journal, std::map<std::string, Attached*> drivers, Machine machine, Log log = {});
   ~DeadMan();
-
-  // What an earlier run left: call once, before any other. What can't be rolled back now is tried again by
-  // keep_time().
-  void recover();
 
   Result<Observation> observe(const wire::ObserveRequest& request, const Call& call);
   Result<Receipt> apply(const wire::ApplyRequest& request, const Call& call);
@@ -66,8 +68,9 @@ class DeadMan {
   // Armed transaction, epoch, hold and failed rollback, into a hello.
   void describe(wire::Hello& hello) const;
 
-  // Rolls back what is due, and blocks meanwhile. Call it at next_time() at the latest, which every call may
-  // change; none: nothing is armed.
+  // Rolls back what is due, also of an earlier agent or boot, and blocks meanwhile: as long as a call runs
+  // that does not stop, and then for kRollbackTry, unless a driver does not keep to its deadline. Call it at
+  // next_time() at the latest, which every call may change; none: nothing is armed.
   void keep_time();
   std::optional<std::chrono::nanoseconds> next_time() const;
 

@@ -34,6 +34,7 @@ struct ArmedTransaction {
 struct SettledTransaction {
   std::string transaction;
   Settlement settlement = Settlement::keep;  // keep or undo
+  std::chrono::nanoseconds at{};             // CLOCK_BOOTTIME of the boot in which it was settled
 };
 
 // Why writes are refused until somebody on the machine acknowledges it.
@@ -47,20 +48,28 @@ struct JournalState {
   std::uint64_t epoch = 0;  // the highest that was accepted
   std::string leader;       // of that epoch; empty: it did not say
   std::optional<ArmedTransaction> armed;
-  std::deque<SettledTransaction> settled;  // the last kSettledMax
+  std::deque<SettledTransaction> settled;  // the last ones, in order: see kSettledMin
   std::optional<FailedRollback> failed;
   std::string hold;  // reason; empty: none
 };
-constexpr std::size_t kSettledMax = 256;
+// Of settled transactions are remembered: the last 256, and all of the last ten minutes, at most 1,024. A
+// controller settles seconds after it applied; an attempt of its that arrives after that, on a connection
+// that stood still, comes within 270 s, by ServerOptions: idle_time, request_time and call_time of its
+// connection.
+constexpr std::size_t kSettledMin = 256;
+constexpr std::size_t kSettledMax = 1024;
+constexpr std::chrono::minutes kSettledFor{10};
 
 // Of the journal in its folder. Others may read it at any time, as it is replaced as a whole; beside it is
 // the lock of the agent that has it open.
 std::string journal_file(const std::string& folder);
+// Whether an agent runs that has it open.
+bool is_journal_open(const std::string& folder);
 
 class AgentJournal {
  public:
-  // Makes the folder (0700) and an empty journal if there is none. Errors: as above; another agent has it
-  // open (flock).
+  // Makes the folder (0700) and an empty journal if there is none; removes what a killed agent had not
+  // finished to write. Errors: as above; `conflict`: another agent has it open (flock).
   static Result<AgentJournal> open(const std::string& folder);
   const JournalState& state() const { return state_; }
   // On an error the old state holds, here and on disk. Refuses a state whose text is larger than an agent

@@ -68,6 +68,7 @@ Result<SettledTransaction> read_settled(const Json& json) {
   TRY(out.transaction, read_transaction(fields));
   TRY(const bool kept, fields.flag("kept"));
   out.settlement = kept ? Settlement::keep : Settlement::undo;
+  TRY(out.at, read_duration<std::chrono::nanoseconds>(fields, "atNs"));
   return out;
 }
 
@@ -87,8 +88,9 @@ std::string journal_text(const JournalState& state) {
   if (!state.leader.empty()) out["leader"] = state.leader;
   if (state.armed) out["armed"] = armed_json(*state.armed);
   for (const SettledTransaction& one : state.settled)
-    out["settled"].push_back(
-        {{"transaction", one.transaction}, {"kept", one.settlement == Settlement::keep}});
+    out["settled"].push_back({{"transaction", one.transaction},
+                              {"kept", one.settlement == Settlement::keep},
+                              {"atNs", one.at.count()}});
   if (state.failed)
     out["failed"] = {{"transaction", state.failed->transaction},
                      {"why", state.failed->why},

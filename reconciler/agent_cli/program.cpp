@@ -10,6 +10,7 @@
 #include "drivers/host_policy/policy.hpp"
 #include "reconciler/agent/config.hpp"
 #include "reconciler/agent_cli/daemon.hpp"
+#include "reconciler/agent_cli/left_files.hpp"
 #include "reconciler/agent_cli/requests.hpp"
 #include "specs/model/printable.hpp"
 
@@ -41,7 +42,8 @@ bool in_effect(const JournalState& state, const Request& request) {
 
 // Of an agent that runs, through its folder.
 Result<Done> requested(const std::string& folder, const Request& request) {
-  TRY_DONE(leave_request(folder, request));
+  // An agent that starts just now removes files that are not finished.
+  if (!leave_request(folder, request)) TRY_DONE(leave_request(folder, request));
   const auto end = std::chrono::steady_clock::now() + kEffectPatience;
   while (std::chrono::steady_clock::now() < end) {
     TRY(const JournalState state, read_journal(folder));
@@ -67,6 +69,8 @@ int run_status(const Config& config) {
   const Result<JournalState> state = read_journal(config.journal);
   if (!state) return fail(state.error().text());
   fmt::print("device {} of {}, epoch {}\n", config.device, config.cluster, state->epoch);
+  const bool runs = is_journal_open(config.journal);
+  fmt::print("{}\n", runs ? printable(read_reached(config.journal)) : "lockstep-agent does not run");
   if (state->armed)
     fmt::print("transaction {} is {}: {} changes are rolled back unless it is settled\n",
                printable(state->armed->transaction),
@@ -94,7 +98,8 @@ int run_program(int argc, const char* const* argv) {
   CLI::App* const run = app.add_subcommand("run", "Serve, until SIGTERM");
   run->add_option("--ready", ready, "Make this empty file once it serves")->type_name("FILE");
   app.add_subcommand("check", "Check the configuration and the credentials");
-  CLI::App* const status = app.add_subcommand("status", "What is armed, and whether writes are accepted");
+  CLI::App* const status =
+      app.add_subcommand("status", "Whether it is reached, what is armed, and whether writes are accepted");
   CLI::App* const hold = app.add_subcommand("hold", "Refuse all writes to this machine");
   hold->add_option("REASON", reason, "Shown to everybody whose write is refused")->required();
   CLI::App* const release = app.add_subcommand("release", "Accept writes again after a hold");
@@ -106,9 +111,9 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
+  if (run->parsed()) return run_daemon(file, ready);
   const Result<Config> config = read_config(file, this_host());
   if (!config) return fail(config.error().text());
-  if (run->parsed()) return run_daemon(*config, ready);
   if (status->parsed()) return run_status(*config);
   if (hold->parsed())
     return reason.empty() ? fail("a hold needs a reason")

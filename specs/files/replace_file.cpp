@@ -12,6 +12,7 @@
 
 #include "specs/files/descriptor.hpp"
 #include "specs/files/file_error.hpp"
+#include "specs/files/unfinished_files.hpp"
 
 namespace lockstep {
 namespace {
@@ -67,7 +68,7 @@ class Beside {
     for (int tries = 0; !file_ && tries < kNamesTried; ++tries) {
       unsigned long long bits = 0;
       if (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) continue;
-      (void)std::snprintf(name_.data(), name_.size(), ".lockstep-%016llx", bits);
+      (void)std::snprintf(name_.data(), name_.size(), "%s%016llx", kUnfinishedPrefix.data(), bits);
       file_ = Descriptor(
           ::openat(folder, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kUnfinished));
       if (!file_ && errno != EEXIST) return;

@@ -250,6 +250,20 @@ TEST_F(AgentFaults, ASettlementWhoseAnswerIsLostIsRepeated) {
   }
 }
 
+// The connection of an earlier attempt stood still until then.
+TEST_F(AgentFaults, AnApplyThatIsRepeatedAfterItsSettlementIsAConflictAndArmsNothing) {
+  for (const Settlement settlement : {Settlement::keep, Settlement::undo}) {
+    SetUp();
+    const int count = settlement == Settlement::keep ? 1 : 0;
+    ASSERT_TRUE(apply(1));
+    ASSERT_TRUE(settle(settlement));
+    EXPECT_TRUE(fails_as(apply(1), ErrorKind::conflict, "this attempt comes late"));
+    expect_settled(settlement, count);
+    agent_->pass(2 * kSettledWithin);
+    expect_settled(settlement, count);
+  }
+}
+
 // The driver there knows only the epochs of applies.
 TEST_F(AgentFaults, AnOlderLeaderIsDeniedOnceANewerOneHasObserved) {
   ASSERT_TRUE(agent_->epoch->take(2));

@@ -129,7 +129,7 @@ class Agent final : public AgentSubject {
                          .boot_id = "11111111-1111-4111-8111-111111111111"};
     dead_man_ = std::make_shared<agent::DeadMan>(must(agent::AgentJournal::open(folder_.path() / "journal")),
                                                  drivers, std::move(clock));
-    dead_man_->recover();
+    dead_man_->keep_time();
     calls_ = std::make_shared<HookedCalls>(std::make_unique<agent::DeviceCalls>(
         agent::DeviceCalls::Identity{.cluster = kCluster, .device = kDevice}, dead_man_, drivers));
     agent::ServerOptions options;

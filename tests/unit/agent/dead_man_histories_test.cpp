@@ -14,14 +14,15 @@ namespace lockstep::agent {
 namespace {
 
 using Values = std::map<Path, Value>;
+constexpr nanoseconds kDecided{1};  // a deadline that has passed
 
 struct OpenTransaction {
   std::string name;
   std::string driver;
-  Values before;   // of the entries that it changes
-  Values wants;    // likewise: a retry wants the same
-  Values written;  // acknowledged, and not rolled back since
-  nanoseconds deadline{};
+  Values before;           // of the entries that it changes
+  Values wants;            // likewise: a retry wants the same
+  Values written;          // acknowledged, and not rolled back since
+  nanoseconds deadline{};  // 0: it was never armed
   bool of_this_boot = true;
 };
 
@@ -120,24 +121,27 @@ class History {
       if (want != one.before[path]) undo.push_back({path, want, one.before[path], 0});
     }
     std::reverse(undo.begin(), undo.end());
-    const bool starts_over = is_overdue();
+    const bool comes_late = is_overdue() && one.deadline != nanoseconds::zero();
     if (random_.chance(0.3)) agent_.kill_at(static_cast<int>(random_.below(8)));
     const nanoseconds at = agent_.now();
     const auto receipt = agent_.apply(changes, armed(one.name, undo, epoch_), one.driver);
     tell("apply " + one.name + ": " + kind_of(receipt) + (agent_.is_killed() ? ", killed" : ""));
-    if (starts_over) one.written.clear();
+    if (comes_late) one.written.clear();
     if (receipt && !agent_.is_killed()) {
       for (std::size_t i = 0; i < changes.size(); ++i)
         if (!receipt->outcomes.at(i).error) one.written[changes[i].path] = changes[i].want;
       EXPECT_TRUE(hold_.empty()) << "written in spite of a hold";
     }
     // Armed anew, or not begun: then an earlier attempt's time is still the limit.
-    if (receipt || agent_.is_killed()) {
+    if ((receipt || agent_.is_killed()) && !comes_late) {
       one.deadline = std::max(one.deadline, at + kUndoAfter);
       one.of_this_boot = true;
     }
     if (agent_.is_killed()) return end_agent();
     agent_.kill_at(-1);
+    if (!comes_late) return;
+    EXPECT_FALSE(receipt) << "armed again past its time";
+    check_time();
   }
 
   void settle_keep() {
@@ -160,14 +164,14 @@ class History {
     tell("undo " + open_->name + ": " + kind_of(answer) + (agent_.is_killed() ? ", killed" : ""));
     // The answer may be lost with the agent, but not what it has decided.
     if (agent_.is_killed()) {
-      open_->deadline = {};
+      open_->deadline = kDecided;
       return end_agent();
     }
     agent_.kill_at(-1);
     if (answer)
       expect_settled("rolled back");
     else
-      open_->deadline = kind_of(answer) == "transient" ? nanoseconds{} : open_->deadline;
+      open_->deadline = kind_of(answer) == "transient" ? kDecided : open_->deadline;
   }
 
   void extend() {

@@ -1,5 +1,6 @@
 // The promises of dead_man.hpp about transactions, settlements, epochs, holds and rollback.
 #include "dead_man_test_fixture.hpp"
+#include "reconciler/agent/server.hpp"
 
 namespace lockstep::agent {
 namespace {
@@ -61,9 +62,10 @@ TEST_F(DeadManRules, AnUnsettledChangeIsRolledBackInTimeAndNotBefore) {
 
 TEST_F(DeadManRules, ALateSettlementCannotKeepWhatIsOverdue) {
   for (const Settlement late : {Settlement::keep, Settlement::extend}) {
-    arm("s1");
+    const std::string name = late == Settlement::keep ? "s1" : "s2";
+    arm(name);
     agent_.skip(kUndoAfter);
-    EXPECT_EQ(kind_of(agent_.settle("s1", late)), "conflict");
+    EXPECT_EQ(kind_of(agent_.settle(name, late)), "conflict");
     agent_.pass(seconds(0));
     EXPECT_EQ(agent_.have(mtu_), number(1500));
   }
@@ -153,41 +155,66 @@ TEST_F(DeadManRules, ARetryAddsItsChangesAndBringsTheUndo) {
   EXPECT_EQ(agent_.have(other_mtu_), number(1500));
 }
 
-TEST_F(DeadManRules, ARetryAfterARollbackIsArmedAnew) {
-  arm("s1");
+// A request can stand still on its connection while a later attempt is made and settled.
+TEST_F(DeadManRules, AnAttemptThatComesAfterTheSettlementIsAConflictAndChangesNothing) {
+  arm("kept");
+  ASSERT_TRUE(agent_.settle("kept", Settlement::keep));
+  arm("undone");
+  ASSERT_TRUE(agent_.settle("undone", Settlement::undo));
+  arm("overdue");
   agent_.pass(kUndoAfter);
-  arm("s1");
-  EXPECT_TRUE(agent_.settle("s1", Settlement::keep));
-  EXPECT_EQ(agent_.have(mtu_), number(9000));
+  for (const bool restarted : {false, true}) {
+    if (restarted) agent_.restart();
+    agent_.linux().device.set(mtu_, number(1500));
+    agent_.linux().applies.clear();
+    const std::string before = text_of_file(journal_file(agent_.folder()));
+    for (const auto& [name, how] : std::map<std::string, std::string>{
+             {"kept", "was kept"}, {"undone", "was rolled back"}, {"overdue", "was rolled back"}}) {
+      const auto late = agent_.apply(grow(), guard(name));
+      EXPECT_EQ(kind_of(late), "conflict");
+      EXPECT_NE(late.error().text().find("transaction " + name + " " + how), std::string::npos)
+          << late.error().text();
+    }
+    EXPECT_TRUE(agent_.linux().applies.empty());
+    EXPECT_EQ(text_of_file(journal_file(agent_.folder())), before);
+    EXPECT_EQ(agent_.dead_man().next_time(), std::nullopt);
+  }
+  EXPECT_TRUE(agent_.settle("kept", Settlement::keep)) << "the settlements are as they were";
+  EXPECT_TRUE(agent_.settle("undone", Settlement::undo));
+  EXPECT_TRUE(agent_.settle("overdue", Settlement::undo));
 }
 
-TEST_F(DeadManRules, ALateRetryIsArmedAfterTheRollback) {
+TEST_F(DeadManRules, AnAttemptPastItsTimeIsAConflictAfterTheRollback) {
   arm("s1");
+  agent_.skip(kUndoAfter);
+  EXPECT_EQ(kind_of(agent_.apply(grow(), guard("s1"))), "conflict");
+  EXPECT_EQ(agent_.have(mtu_), number(1500));
+  arm("s2");
   agent_.skip(kUndoAfter);
   std::vector<Value> written;
   agent_.linux().at = [&](const std::string& moment, const Call&) {
     if (moment == "write") written.push_back(agent_.linux().applies.back().at(0).want);
   };
-  arm("s1");
-  EXPECT_EQ(written, (std::vector<Value>{number(1500), number(9000)}));
+  arm("s3");
+  EXPECT_EQ(written, (std::vector<Value>{number(1500), number(9000)})) << "of s2, then of s3";
   EXPECT_EQ(agent_.dead_man().next_time(), agent_.now() + kUndoAfter);
-  agent_.skip(kUndoAfter);
-  EXPECT_TRUE(agent_.apply(grow(), guard("s2"))) << "of another transaction likewise";
-  EXPECT_EQ(kind_of(agent_.settle("s1", Settlement::keep)), "conflict");
+  EXPECT_EQ(kind_of(agent_.settle("s2", Settlement::keep)), "conflict");
 }
 
 // A newer leader comes while the call waits for something else: for what is overdue to be rolled back.
 TEST_F(DeadManRules, AnOlderLeaderIsDeniedUpToTheFirstWrite) {
+  std::string transaction;
   const std::vector<std::function<std::string(std::uint64_t)>> calls{
       [&](std::uint64_t epoch) { return kind_of(agent_.apply(grow(), armed("s2", {}, epoch))); },
-      [&](std::uint64_t epoch) { return kind_of(agent_.settle("s1", Settlement::keep, epoch)); },
-      [&](std::uint64_t epoch) { return kind_of(agent_.settle("s1", Settlement::undo, epoch)); },
+      [&](std::uint64_t epoch) { return kind_of(agent_.settle(transaction, Settlement::keep, epoch)); },
+      [&](std::uint64_t epoch) { return kind_of(agent_.settle(transaction, Settlement::undo, epoch)); },
       [&](std::uint64_t epoch) {
         return kind_of(agent_.dead_man().remedy({"linux", {}, epoch}, {}));
       }};
   std::uint64_t epoch = 1;
   for (const auto& call : calls) {
-    ASSERT_TRUE(agent_.apply(grow(), armed("s1", reverse_of(grow()), epoch)));
+    transaction = "s1-" + std::to_string(epoch);
+    ASSERT_TRUE(agent_.apply(grow(), armed(transaction, reverse_of(grow()), epoch)));
     agent_.skip(kUndoAfter);
     bool led_anew = false;
     agent_.linux().at = [&](const std::string& moment, const Call&) {
@@ -344,15 +371,47 @@ TEST_F(DeadManRules, RemediesGoThroughTheirDriver) {
   EXPECT_TRUE(agent_.dead_man().remedy({"linux", {}, 1}, {})) << "an armed step may wait for one";
 }
 
-TEST_F(DeadManRules, TheLastSettlementsAreRemembered) {
-  for (std::size_t i = 0; i <= kSettledMax; ++i) {
-    const std::string name = "s" + std::to_string(i);
+TEST_F(DeadManRules, TheLastSettlementsAreRememberedAndAllOfTenMinutes) {
+  const auto settle = [this](const std::string& name) {
     ASSERT_TRUE(agent_.apply(grow(), guard(name)));
     ASSERT_TRUE(agent_.settle(name, Settlement::undo));
-  }
-  EXPECT_EQ(agent_.journal().settled.size(), kSettledMax);
-  EXPECT_EQ(kind_of(agent_.settle("s1", Settlement::keep)), "conflict");
-  EXPECT_EQ(kind_of(agent_.settle("s0", Settlement::undo)), "unsupported") << "the oldest is forgotten";
+  };
+  for (std::size_t i = 0; i <= kSettledMin; ++i) settle("s" + std::to_string(i));
+  EXPECT_EQ(agent_.journal().settled.size(), kSettledMin + 1);
+  EXPECT_EQ(kind_of(agent_.apply(grow(), guard("s0"))), "conflict");
+  agent_.pass(kSettledFor - nanoseconds(1));
+  settle("early");
+  EXPECT_EQ(kind_of(agent_.apply(grow(), guard("s0"))), "conflict");
+  agent_.pass(nanoseconds(1));
+  settle("later");
+  EXPECT_EQ(agent_.journal().settled.size(), kSettledMin);
+  EXPECT_EQ(agent_.journal().settled.front().transaction, "s3");
+  EXPECT_EQ(kind_of(agent_.settle("s3", Settlement::keep)), "conflict");
+  EXPECT_EQ(kind_of(agent_.settle("s2", Settlement::undo)), "unsupported") << "forgotten";
+}
+
+TEST(SettledTransactions, AreRememberedLongerThanARequestCanStandStill) {
+  const ServerOptions server;
+  EXPECT_LT(server.idle_time + server.request_time + server.call_time, kSettledFor);
+}
+
+TEST_F(DeadManRules, MoreTransactionsThanAreRememberedWaitUntilTheOldestIsOld) {
+  agent_.kill();
+  JournalState full;
+  for (std::size_t i = 0; i < kSettledMax; ++i)
+    full.settled.push_back({"s" + std::to_string(i), Settlement::keep, agent_.now()});
+  agent_.restart(journal_text(full));
+  EXPECT_EQ(kind_of(agent_.apply(grow(), guard("new"))), "transient");
+  EXPECT_EQ(kind_of(agent_.apply(grow(), guard("s0"))), "conflict");
+  EXPECT_TRUE(agent_.linux().applies.empty());
+  agent_.pass(kSettledFor);
+  arm("new");
+  EXPECT_TRUE(agent_.settle("new", Settlement::keep));
+  EXPECT_EQ(agent_.journal().settled.size(), kSettledMin);
+  agent_.kill();
+  for (SettledTransaction& one : full.settled) one.at = agent_.now() + seconds(1);
+  agent_.restart(journal_text(full));
+  EXPECT_TRUE(agent_.apply(grow(), guard("other"))) << "they are of an earlier boot";
 }
 
 TEST_F(DeadManRules, WritesNeedAKnownBoot) {

@@ -130,10 +130,13 @@ class AgentUnderTest {
   }
   void restart() {
     kill();
+    restart(left_);
+  }
+  void restart(const std::string& journal) {
     dead_man_.reset();
     ++lives_;
     std::filesystem::create_directory(folder());
-    write_file(journal_file(folder()), left_);
+    write_file(journal_file(folder()), journal);
     for (auto& [name, one] : drivers_) {
       one->dead = false;
       one->at = nullptr;
@@ -186,7 +189,7 @@ class AgentUnderTest {
     dead_man_ = std::make_unique<DeadMan>(
         *std::move(journal), attached(),
         Machine{[now = now_] { return now->load(); }, "boot" + std::to_string(boots_)});
-    dead_man_->recover();
+    dead_man_->keep_time();
   }
 
   const TestFolder test_;

@@ -17,12 +17,13 @@ class DeadManRollback : public ::testing::Test {
   SimulatedDevice& device() { return agent_.linux().device; }
   // Applies them, with the reverse as their undo unless another is given.
   void arm(const ChangeSet& changes, std::optional<ChangeSet> undo = std::nullopt) {
-    const auto receipt = agent_.apply(changes, armed("s1", undo ? *undo : reverse_of(changes)));
+    const auto receipt = agent_.apply(changes, armed(name_, undo ? *undo : reverse_of(changes)));
     ASSERT_TRUE(receipt) << receipt.error().text();
     for (const Receipt::Outcome& one : receipt->outcomes) ASSERT_FALSE(one.error) << one.error->text();
     agent_.linux().applies.clear();
   }
-  Result<Done> undo() { return agent_.settle("s1", Settlement::undo); }
+  Result<Done> undo() { return agent_.settle(name_, Settlement::undo); }
+  void next_transaction() { name_ += "'"; }
   std::string failed_undo() {
     wire::Hello hello;
     agent_.dead_man().describe(hello);
@@ -33,6 +34,7 @@ class DeadManRollback : public ::testing::Test {
   const Path up_ = entry("interface[rail0]/admin");
   const Path tos_ = entry("interface[rail0]/roce-tos");
   const ChangeSet both_{{mtu_, number(1500), number(9000), 0}, {tos_, number(0), number(106), 0}};
+  std::string name_ = "s1";
   AgentUnderTest agent_;
 };
 
@@ -262,13 +264,19 @@ TEST_F(DeadManRollback, WaitsForADriverThatIsNotAttachedAnyMore) {
   {
     const std::string folder = agent_.folder() + "-2";
     std::filesystem::copy(agent_.folder(), folder);
+    nanoseconds later{};
+    std::string log;
     DeadMan other(*AgentJournal::open(folder), {},
-                  Machine{[this] { return agent_.now() + kUndoAfter; }, "boot1"});
-    other.recover();
+                  Machine{[this, &later] { return agent_.now() + kUndoAfter + later; }, "boot1"},
+                  [&log](const std::string& line) { log += line + "\n"; });
+    other.keep_time();
+    later = minutes(1);
+    other.keep_time();
+    EXPECT_EQ(log, "transaction s1 is not rolled back yet: no driver 'linux' is attached to this agent\n");
     wire::Hello hello;
     other.describe(hello);
     EXPECT_EQ(hello.armed, "s1");
-    EXPECT_GT(other.next_time(), agent_.now() + kUndoAfter);
+    EXPECT_GT(other.next_time(), agent_.now() + kUndoAfter + later);
   }
   agent_.skip(kUndoAfter);
   agent_.restart();
@@ -292,6 +300,7 @@ TEST_F(DeadManRollback, IsFinishedByTheNextAgentWhereverItIsKilled) {
   for (const bool reboots : {false, true}) {
     for (int moment = 0; moment < 12; ++moment) {
       SCOPED_TRACE(moment);
+      next_transaction();
       arm(both_);
       agent_.kill_at(moment);
       (void)undo();
@@ -304,7 +313,7 @@ TEST_F(DeadManRollback, IsFinishedByTheNextAgentWhereverItIsKilled) {
       EXPECT_EQ(agent_.have(mtu_), number(1500));
       EXPECT_EQ(agent_.have(tos_), number(0));
       EXPECT_TRUE(undo());
-      EXPECT_EQ(kind_of(agent_.settle("s1", Settlement::keep)), "conflict");
+      EXPECT_EQ(kind_of(agent_.settle(name_, Settlement::keep)), "conflict");
     }
   }
 }
@@ -316,20 +325,21 @@ TEST_F(DeadManRollback, AnAgentKilledWhileItAppliesRollsBack) {
     for (int moment = 0; !survived; ++moment) {
       SCOPED_TRACE(moment);
       ASSERT_LT(moment, 100);
+      next_transaction();
       agent_.kill_at(moment);
-      (void)agent_.apply(both_, armed("s1", reverse_of(both_)));
+      (void)agent_.apply(both_, armed(name_, reverse_of(both_)));
       survived = !agent_.is_killed();
       reboots ? agent_.reboot() : agent_.restart();
       if (!reboots) {
-        EXPECT_EQ(agent_.observe()->armed, "s1");
+        EXPECT_EQ(agent_.observe()->armed, name_);
         agent_.pass(kUndoAfter - seconds(1));
-        EXPECT_EQ(agent_.observe()->armed, "s1");
+        EXPECT_EQ(agent_.observe()->armed, name_);
         agent_.pass(seconds(1));
       }
       EXPECT_EQ(agent_.observe()->armed, "");
       EXPECT_EQ(agent_.have(mtu_), number(1500));
       EXPECT_EQ(agent_.have(tos_), number(0));
-      EXPECT_EQ(kind_of(agent_.settle("s1", Settlement::keep)), "conflict");
+      EXPECT_EQ(kind_of(agent_.settle(name_, Settlement::keep)), "conflict");
     }
   }
 }
@@ -338,11 +348,12 @@ TEST_F(DeadManRollback, AnAgentKilledBetweenWriteAndSettlementCanStillBeSettled)
   for (const Settlement settlement : {Settlement::keep, Settlement::undo}) {
     device().set(mtu_, number(1500));
     device().set(tos_, number(0));
+    next_transaction();
     arm(both_);
     agent_.restart();
-    EXPECT_TRUE(agent_.settle("s1", Settlement::extend));
+    EXPECT_TRUE(agent_.settle(name_, Settlement::extend));
     agent_.restart();
-    EXPECT_TRUE(agent_.settle("s1", settlement));
+    EXPECT_TRUE(agent_.settle(name_, settlement));
     EXPECT_EQ(agent_.have(mtu_), number(settlement == Settlement::keep ? 9000 : 1500));
   }
 }

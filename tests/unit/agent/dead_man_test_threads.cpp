@@ -1,10 +1,15 @@
 // Calls that come while others run: who waits, who goes on, and who is stopped.
+#include <unistd.h>
+
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <mutex>
 #include <thread>
 
 #include "dead_man_test_fixture.hpp"
+#include "reconciler/agent/server_workers.hpp"
+#include "tests/unit/agent/server_test_client.hpp"
 
 namespace lockstep::agent {
 namespace {
@@ -168,6 +173,52 @@ TEST_F(DeadManThreads, ARollbackStopsAnObservationThatItWaitsFor) {
   agent_.pass(kUndoAfter);
   EXPECT_EQ(seen.get(), "transient");
   EXPECT_EQ(have(), (std::vector<std::int64_t>{1500, 1500, 1500}));
+}
+
+// All that wait are in line before the rollback is, and the holder of the turn ends only when it comes.
+TEST_F(DeadManThreads, ARollbackGoesBeforeAllCallsThatWait) {
+  constexpr std::size_t kThreads = 4;
+  ASSERT_TRUE(agent_.apply(grow_, guard()));
+  std::mutex mutex;
+  std::vector<std::int64_t> written;  // under mutex
+  agent_.linux().at = [&](const std::string& moment, const Call&) {
+    const std::scoped_lock lock(mutex);
+    if (moment == "write") written.push_back(agent_.linux().applies.back().at(0).want.as_integer());
+  };
+  agent_.frr().at = [&](const std::string& moment, const Call& call) {
+    if (moment == "cure") gate_.pass_when_stopped(call);
+  };
+  auto workers = *Workers::start(kThreads);
+  workers->add(false, [&] { (void)agent_.dead_man().remedy({"frr", {}, 1}, {}); });
+  gate_.await();
+  std::mutex begun_mutex;
+  std::set<std::string> begun;  // threads, by their files in /proc; under begun_mutex
+  std::atomic<std::size_t> ended{0};
+  for (int i = 0; i < 10; ++i)
+    workers->add(false, [&, name = "late" + std::to_string(i)] {
+      {
+        const std::scoped_lock lock(begun_mutex);
+        begun.insert("/proc/self/task/" + std::to_string(::gettid()) + "/stat");
+      }
+      const ChangeSet other{{mtus_[0], number(1500), number(4200), 0}};
+      (void)agent_.apply(other, armed(name, reverse_of(other)));
+      (void)agent_.settle(name, Settlement::undo);
+      ++ended;
+    });
+  // Asleep: in line for the turn, as nothing else makes them wait.
+  EXPECT_TRUE(soon([&] {
+    const std::scoped_lock lock(begun_mutex);
+    return begun.size() == kThreads - 1 && std::ranges::all_of(begun, [](const std::string& stat) {
+             const std::string text = text_of_file(stat);
+             return text.substr(text.rfind(')') + 1, 2) == " S";
+           });
+  }));
+  agent_.pass(kUndoAfter);
+  EXPECT_TRUE(soon([&] { return ended == 10; }));
+  const std::scoped_lock lock(mutex);
+  ASSERT_GE(written.size(), 4U) << "a call that finds another one's transaction armed is a conflict";
+  EXPECT_EQ(std::vector(written.begin(), written.begin() + 3), (std::vector<std::int64_t>{1500, 1500, 1500}));
+  EXPECT_EQ(written[3], 4200);
 }
 
 TEST_F(DeadManThreads, ManyCallersLeaveAConsistentDevice) {

@@ -37,7 +37,8 @@ JournalState full_state() {
                                .boot_id = "boot1",
                                .rolling_back = true,
                                .rolling_back_since = std::chrono::nanoseconds(7)};
-  out.settled = {{"e1-c1-s1", Settlement::keep}, {"e2-c1-s1", Settlement::undo}};
+  out.settled = {{"e1-c1-s1", Settlement::keep, std::chrono::nanoseconds(5)},
+                 {"e2-c1-s1", Settlement::undo, {}}};
   out.failed = FailedRollback{"e2-c1-s1", "no such device", {changes[0]}};
   out.hold = "fans are being replaced";
   return out;
@@ -59,7 +60,8 @@ std::string held(const JournalState& state) {
            std::to_string(armed->rolling_back_since.count()) + "\n" + held(armed->changes) + "undo\n" +
            held(armed->undo);
   for (const SettledTransaction& one : state.settled)
-    out += "settled " + one.transaction + " " + std::to_string(static_cast<int>(one.settlement)) + "\n";
+    out += "settled " + one.transaction + " " + std::to_string(static_cast<int>(one.settlement)) + " " +
+           std::to_string(one.at.count()) + "\n";
   if (state.failed)
     out += "failed " + state.failed->transaction + " " + state.failed->why + held(state.failed->left);
   return out;
@@ -110,6 +112,41 @@ TEST_F(Journal, IsOpenedByOneAgentAtATime) {
     EXPECT_NE(second.error().text().find("another lockstep-agent"), std::string::npos);
   }
   EXPECT_TRUE(AgentJournal::open(folder_));
+}
+
+TEST_F(Journal, RemovesWhatAKilledAgentLeftUnfinishedAndNothingElse) {
+  { ASSERT_TRUE(AgentJournal::open(folder_)); }
+  const auto in = [this](const char* name) { return folder_ + "/" + name; };
+  const auto is_there = [](const std::string& file) {
+    struct stat none {};
+    return ::lstat(file.c_str(), &none) == 0;
+  };
+  write_file(in(".lockstep-0123456789abcdef"), "half");
+  const std::vector<std::string> others{in(".lockstep-0123456789abcde"),   in(".lockstep-0123456789abcdef0"),
+                                        in(".lockstep-0123456789abcdeg"),  in(".lockstep-0123456789ABCDEF"),
+                                        in("x.lockstep-0123456789abcdef"), in("request.json")};
+  for (const std::string& other : others) write_file(other, "of somebody else");
+  std::filesystem::create_directory(in(".lockstep-0000000000000000"));
+  std::filesystem::create_symlink(others[0], in(".lockstep-1111111111111111"));
+  { ASSERT_TRUE(AgentJournal::open(folder_)); }
+  EXPECT_FALSE(is_there(in(".lockstep-0123456789abcdef")));
+  for (const std::string& other : others) EXPECT_TRUE(is_there(other)) << other;
+  EXPECT_TRUE(is_there(in(".lockstep-0000000000000000")));
+  EXPECT_TRUE(is_there(in(".lockstep-1111111111111111")));
+  if (::geteuid() != 0) return;
+  write_file(in(".lockstep-2222222222222222"), "of another user");
+  ASSERT_EQ(::chown(in(".lockstep-2222222222222222").c_str(), 1, 1), 0);
+  { ASSERT_TRUE(AgentJournal::open(folder_)); }
+  EXPECT_TRUE(is_there(in(".lockstep-2222222222222222")));
+}
+
+TEST_F(Journal, SaysWhetherAnAgentHasItOpen) {
+  EXPECT_FALSE(is_journal_open(folder_)) << "there is none";
+  {
+    const auto journal = AgentJournal::open(folder_);
+    EXPECT_TRUE(is_journal_open(folder_));
+  }
+  EXPECT_FALSE(is_journal_open(folder_));
 }
 
 TEST_F(Journal, WhatCannotBeReadIsAnError) {
@@ -245,6 +282,8 @@ TEST_F(Journal, HoldsTheOldStateOrTheNewWhereverItsWriterIsKilled) {
     }
     const auto journal = AgentJournal::open(folder_);
     ASSERT_TRUE(journal) << "killed after " << steps << " stops: " << journal.error().text();
+    for (const auto& file : std::filesystem::directory_iterator(folder_))
+      EXPECT_FALSE(file.path().filename().string().starts_with(".lockstep-")) << file.path();
     const std::string now = held(journal->state());
     EXPECT_TRUE(now == both[0] || now == both[1]) << now;
     old_states += now == both[0] ? 1 : 0;
