@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -160,6 +161,12 @@ std::string RawClient::chunk() {
   std::string out = take(std::stoul(size, nullptr, 16) + 2);
   EXPECT_TRUE(out.ends_with("\r\n"));
   return out.substr(0, out.size() - 2);
+}
+
+std::string RawClient::rest() {
+  while (read_more()) {
+  }
+  return std::exchange(read_, {});
 }
 
 bool RawClient::closed() {

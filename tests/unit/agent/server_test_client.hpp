@@ -55,6 +55,7 @@ class RawClient {
   Answer head();
   // Reads to the end.
   bool closed();
+  std::string rest();
   // Of the last failed read or handshake, as OpenSSL names it; empty: the connection just ended.
   const std::string& failure() const { return failure_; }
   int socket() const { return socket_.number(); }
