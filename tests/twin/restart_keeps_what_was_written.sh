@@ -60,7 +60,7 @@ fake=
 rm "$dir/fakenodaemon.vty"
 runs 16 && ! saved 16 || { cat "$work/killed"; echo "the kill did not meet the time between write and save" >&2; exit 1; }
 drifts
-told 'bgp/max-paths is 32 there, and 16 here'
+told 'bgp/max-paths is 32 in the file, 16 running'
 expect 2 "$lockstep" plan --details --twin "$pod"
 told 'routing-config/saved'
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
