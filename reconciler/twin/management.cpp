@@ -154,7 +154,7 @@ Result<Done> connect_management(const std::string& cluster, const std::string& d
                         .port_b = bridge_end(device)};
   const CableEnds ends{&cable, &made, &controller};
   TRY_DONE(wire(std::span(&ends, 1), [](std::size_t) { return true; }));
-  const Result<Done> joined = inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
+  Result<Done> joined = inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
     TRY(Links links, Links::open());
     TRY_DONE(links.set_bridge(kernel_port_name(cable.port_b), kBridge));
     return links.set_up(kernel_port_name(cable.port_b));
