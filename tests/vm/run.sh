@@ -10,6 +10,7 @@
 # time.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
+. "$here/root.sh"
 metapackage=linux-image-amd64 cpus=1 modules=() built=() tools=() files= hardware=()
 while getopts k:c:b:m:t:f:q: option; do
   case $option in
@@ -34,23 +35,16 @@ release=$(cat "$kernel/version")
 # The root of the machine is its initial RAM disk, uncompressed: unpacking is slow under emulation.
 root=$out/root
 rm -rf "$out"
-mkdir -p "$root"/{dev,etc,proc,run/netns,shared,sys,tmp,var,usr/bin,usr/sbin,usr/lib64,"usr/lib/modules/$release"}
+mkdir -p "$root"/{dev,etc,proc,run/netns,shared,sys,tmp,var,usr/bin,usr/sbin,usr/lib64,usr/lib}
 for folder in bin sbin lib lib64; do ln -s "usr/$folder" "$root/$folder"; done
 ln -s /run "$root/var/run"
 cp "$here/init" "$root/init"
 cp /bin/busybox "$root/usr/bin/"
 ln -s ../bin/busybox "$root/usr/sbin/modprobe"  # what the kernel starts when it lacks a module
 
-# 9p transfers the verdict to the host. modprobe of busybox reads modules.dep, and follows neither soft
-# dependencies nor those on a crypto algorithm by name.
+# 9p transfers the verdict to the host.
 modules=(virtio_pci 9pnet_virtio 9p "${modules[@]}")
-for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-depends "$module"; done |
-  awk '$1 == "insmod" {print $2}' | sort -u | while read -r file; do
-    target=$root/lib/modules/${file#*/lib/modules/}
-    install -D -m644 "$file" "$target"
-    case $file in *.xz) xz -d "$target" ;; esac  # of a newer kernel: busybox's modprobe does not read it
-  done
-cp "$kernel/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$release/"
+copy_modules "$kernel" "$root" "${modules[@]}"
 for module in "${built[@]}"; do
   install -D -m644 "$kernel/$module.ko" "$root/lib/modules/$release/extra/$module.ko"
 done
@@ -65,9 +59,7 @@ for file in $files; do  # patterns
   install -D -m755 "$file" "$root/$file"
   case $file in *.so*) binaries+=("$file") ;; esac
 done
-ldd "${binaries[@]}" | grep -o '/[^ :]*\.so[^ :]*' | sort -u | while read -r file; do
-  install -D -m755 "$file" "$root/$file"
-done
+copy_libraries "$root" "${binaries[@]}"
 printf '%q ' "/usr/bin/$(basename "$program")" "$@" >"$root/command"
 (cd "$root" && find . -print0 | cpio --null -o -H newc --quiet) >"$out/initrd"
 rm -rf "$root"
