@@ -41,6 +41,26 @@ class Gate {
   std::promise<void> open_;
 };
 
+// Threads that have begun a call and sleep, which are in line for their turn: nothing else makes them wait.
+class Waiting {
+ public:
+  void begin() {
+    const std::scoped_lock lock(mutex_);
+    threads_.insert("/proc/self/task/" + std::to_string(::gettid()) + "/stat");
+  }
+  std::size_t count() {
+    const std::scoped_lock lock(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(threads_, [](const std::string& stat) {
+      const std::string text = text_of_file(stat);
+      return text.find(") S ") != text.npos;
+    }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> threads_;  // their files in /proc
+};
+
 class DeadManThreads : public ::testing::Test {
  protected:
   DeadManThreads() {
@@ -191,34 +211,46 @@ TEST_F(DeadManThreads, ARollbackGoesBeforeAllCallsThatWait) {
   auto workers = *Workers::start(kThreads);
   workers->add(false, [&] { (void)agent_.dead_man().remedy({"frr", {}, 1}, {}); });
   gate_.await();
-  std::mutex begun_mutex;
-  std::set<std::string> begun;  // threads, by their files in /proc; under begun_mutex
+  Waiting waiting;
   std::atomic<std::size_t> ended{0};
   for (int i = 0; i < 10; ++i)
     workers->add(false, [&, name = "late" + std::to_string(i)] {
-      {
-        const std::scoped_lock lock(begun_mutex);
-        begun.insert("/proc/self/task/" + std::to_string(::gettid()) + "/stat");
-      }
+      waiting.begin();
       const ChangeSet other{{mtus_[0], number(1500), number(4200), 0}};
       (void)agent_.apply(other, armed(name, reverse_of(other)));
       (void)agent_.settle(name, Settlement::undo);
       ++ended;
     });
-  // Asleep: in line for the turn, as nothing else makes them wait.
-  EXPECT_TRUE(soon([&] {
-    const std::scoped_lock lock(begun_mutex);
-    return begun.size() == kThreads - 1 && std::ranges::all_of(begun, [](const std::string& stat) {
-             const std::string text = text_of_file(stat);
-             return text.substr(text.rfind(')') + 1, 2) == " S";
-           });
-  }));
+  EXPECT_TRUE(soon([&] { return waiting.count() == kThreads - 1; }));
   agent_.pass(kUndoAfter);
   EXPECT_TRUE(soon([&] { return ended == 10; }));
   const std::scoped_lock lock(mutex);
   ASSERT_GE(written.size(), 4U) << "a call that finds another one's transaction armed is a conflict";
   EXPECT_EQ(std::vector(written.begin(), written.begin() + 3), (std::vector<std::int64_t>{1500, 1500, 1500}));
   EXPECT_EQ(written[3], 4200);
+}
+
+TEST_F(DeadManThreads, ARollbackGoesBeforeAllObservationsThatWait) {
+  constexpr std::size_t kObservers = 6;
+  ASSERT_TRUE(agent_.apply(grow_, guard()));
+  agent_.linux().at = [this, first = std::make_shared<bool>(true)](const std::string& moment,
+                                                                   const Call& call) {
+    if (moment == "observe" && std::exchange(*first, false)) gate_.pass_when_stopped(call);
+  };
+  auto holder = std::async(std::launch::async, [this] { return kind_of(agent_.observe()); });
+  gate_.await();
+  Waiting waiting;
+  std::vector<std::future<Value>> observers;
+  for (std::size_t i = 0; i < kObservers; ++i)
+    observers.push_back(std::async(std::launch::async, [&] {
+      waiting.begin();
+      const auto seen = agent_.observe();
+      return seen ? seen->have.value(mtus_[0]) : Value{};
+    }));
+  EXPECT_TRUE(soon([&] { return waiting.count() == kObservers; }));
+  agent_.pass(kUndoAfter);
+  EXPECT_EQ(holder.get(), "transient");
+  for (auto& one : observers) EXPECT_EQ(one.get(), number(1500));
 }
 
 TEST_F(DeadManThreads, ManyCallersLeaveAConsistentDevice) {
