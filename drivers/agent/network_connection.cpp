@@ -1,7 +1,6 @@
 #include "drivers/agent/network_connection.hpp"
 
 #include <netinet/tcp.h>
-#include <openssl/err.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "drivers/agent/tls_verify.hpp"
 #include "specs/model/ip.hpp"
 
 namespace lockstep {
@@ -47,20 +47,7 @@ bool is_of_tls(const boost::system::error_code& code) {
 
 // With TLS 1.3 an agent refuses our certificate after our handshake has finished.
 bool refuses_certificate(const boost::system::error_code& code) {
-  if (!is_of_tls(code)) return false;
-  const auto error = static_cast<unsigned long>(code.value());
-  if (ERR_GET_LIB(error) != ERR_LIB_SSL) return false;
-  switch (ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET) {
-    case SSL_AD_BAD_CERTIFICATE:
-    case SSL_AD_UNSUPPORTED_CERTIFICATE:
-    case SSL_AD_CERTIFICATE_REVOKED:
-    case SSL_AD_CERTIFICATE_EXPIRED:
-    case SSL_AD_CERTIFICATE_UNKNOWN:
-    case SSL_AD_UNKNOWN_CA:
-    case SSL_AD_ACCESS_DENIED:
-    case SSL_AD_CERTIFICATE_REQUIRED: return true;
-    default: return false;
-  }
+  return is_of_tls(code) && refuses_our_certificate(static_cast<unsigned long>(code.value()));
 }
 
 }  // namespace

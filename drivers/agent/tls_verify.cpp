@@ -196,22 +196,36 @@ bool is_for_host(const X509* certificate, const std::string& host) {
                          X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS, nullptr) == 1;
 }
 
-std::string alert_reason(int alert) {
+// The alert by which the other end ended the connection (RFC 8446 section 6); none: it sent none.
+std::optional<int> alert_of(unsigned long error) {
+  const int reason = ERR_GET_REASON(error);
+  if (ERR_GET_LIB(error) != ERR_LIB_SSL || reason <= SSL_AD_REASON_OFFSET) return std::nullopt;
+  return reason - SSL_AD_REASON_OFFSET;
+}
+
+bool is_about_our_certificate(int alert) {
   switch (alert) {
-    case SSL_AD_PROTOCOL_VERSION: return "the other end does not support TLS 1.3";
-    case SSL_AD_CERTIFICATE_REQUIRED: return "the other end requires a certificate";
-    case SSL_AD_BAD_CERTIFICATE:  // also of one that is not valid yet
-      return std::string("the other end refused our certificate: ") + SSL_alert_desc_string_long(alert) +
-             " (not valid yet by the clock there, or as its log says)";
+    case SSL_AD_BAD_CERTIFICATE:
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
     case SSL_AD_CERTIFICATE_REVOKED:
     case SSL_AD_CERTIFICATE_EXPIRED:
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
-      return std::string("the other end refused our certificate: ") + SSL_alert_desc_string_long(alert);
-    default: return std::string("the other end ended the handshake: ") + SSL_alert_desc_string_long(alert);
+    case SSL_AD_CERTIFICATE_REQUIRED: return true;
+    default: return false;
   }
+}
+
+std::string alert_reason(int alert) {
+  if (alert == SSL_AD_PROTOCOL_VERSION) return "the other end does not support TLS 1.3";
+  if (alert == SSL_AD_CERTIFICATE_REQUIRED) return "the other end requires a certificate";
+  const std::string what = SSL_alert_desc_string_long(alert);
+  if (!is_about_our_certificate(alert)) return "the other end ended the handshake: " + what;
+  // The alert is also that of a certificate that is not valid yet.
+  const bool may_be_early = alert == SSL_AD_BAD_CERTIFICATE;
+  return "the other end refused our certificate: " + what +
+         (may_be_early ? " (not valid yet by the clock there, or as its log says)" : "");
 }
 
 }  // namespace
@@ -289,14 +303,17 @@ Result<Done> verify_again(const SSL* tls, SSL_CTX* by) {
   return not_accepted(why.empty() ? called(certificate, 0) + " can't be verified again" : why);
 }
 
+bool refuses_our_certificate(unsigned long error) {
+  const auto alert = alert_of(error);
+  return alert && is_about_our_certificate(*alert);
+}
+
 std::string why_handshake_failed(const SSL* tls, unsigned long error) {
   if (const std::string* const reason = kept_reason(tls)) return *reason;
   if (error == 0) error = ERR_peek_error();
-  const int reason = ERR_GET_REASON(error);
   if (error == 0) return "the other end closed the connection during the handshake";
-  if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET)
-    return alert_reason(reason - SSL_AD_REASON_OFFSET);
-  if (ERR_GET_LIB(error) == ERR_LIB_SSL) switch (reason) {
+  if (const auto alert = alert_of(error)) return alert_reason(*alert);
+  if (ERR_GET_LIB(error) == ERR_LIB_SSL) switch (ERR_GET_REASON(error)) {
       case SSL_R_UNSUPPORTED_PROTOCOL:
       case SSL_R_WRONG_SSL_VERSION: return "the other end does not support TLS 1.3";
       case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "the other end sent no certificate";

@@ -1,24 +1,16 @@
 #include "drivers/runtime/current_epoch.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
-#include "specs/model/uuid.hpp"
+#include "drivers/posix/random_uuid.hpp"
 
 namespace lockstep {
 
 Result<Done> CurrentEpoch::take(std::uint64_t epoch) {
-  std::array<std::uint8_t, 16> random{};
-  // So few bytes are returned completely, and no signal interrupts the call (getrandom(2)).
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-    return Error{ErrorKind::refused,
-                 std::string("no random bytes for a leader's id: getrandom: ") + std::strerror(errno)};
+  TRY(std::string id, random_uuid("a leader's id"));
   const std::scoped_lock lock(mutex_);
-  leader_ = {epoch, uuid_v4(random)};
+  leader_ = {epoch, std::move(id)};
   denials_.clear();
   lost_.reset();
   return Done{};

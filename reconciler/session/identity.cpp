@@ -1,14 +1,10 @@
 #include "reconciler/session/identity.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
+#include "drivers/posix/random_uuid.hpp"
 #include "specs/files/file_error.hpp"
-#include "specs/model/uuid.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,15 +14,6 @@ namespace fs = std::filesystem;
 Error changed_meanwhile(const OpenedCluster& cluster, const std::string& what) {
   return Error{ErrorKind::conflict, cluster.folder + "/" + std::string(kAllocationLockFile) + " " + what +
                                         " than when the specs were read: run the command again"};
-}
-
-Result<std::string> new_uuid() {
-  std::array<std::uint8_t, 16> random{};
-  // So few bytes are returned completely, and no signal interrupts the call (getrandom(2)).
-  if (::getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()))
-    return uuid_v4(random);
-  return Error{ErrorKind::refused,
-               std::string("no random bytes for the cluster's UUID: getrandom: ") + std::strerror(errno)};
 }
 
 // The current content of the file.
@@ -77,7 +64,7 @@ Result<Done> settle_identity(OpenedCluster& cluster, const std::string& command,
   TRY(const FileLock held, lock_for_writing(of_folder, command, now));
   TRY(lock, lock_now(cluster));
   if (!lock.cluster) {
-    TRY(std::string uuid, new_uuid());
+    TRY(std::string uuid, random_uuid("the cluster's UUID"));
     lock.cluster = ClusterIdentity{identity_name(cluster.name), std::move(uuid)};
     TRY_DONE(write_allocation_lock(cluster.folder, lock));
   }

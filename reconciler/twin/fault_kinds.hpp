@@ -8,6 +8,7 @@
 
 #include "drivers/linux/session.hpp"
 #include "reconciler/twin/faults.hpp"
+#include "specs/language/quantity.hpp"
 
 namespace lockstep {
 
@@ -46,6 +47,8 @@ struct Loss {
   std::uint32_t parts_per_million = 0;
 };
 Result<Done> set_loss(const Link& link, const Loss& loss, const Call& call);
+// A share of packets: "10%". An error (invalid_spec) above 100%.
+Result<Ratio> parse_loss(const std::string& word);
 
 // Runs `body` in the order's namespace, with a session there.
 Result<FaultLines> in_device(const FaultOrder& order,

@@ -74,13 +74,11 @@ Result<FaultLines> break_agent_killed(const FaultOrder& order) {
 }
 
 Result<FaultLines> break_agent_loss(const FaultOrder& order) {
-  constexpr std::uint32_t kAll = 1'000'000;
   const std::string word = order.argument(0, "10%");
   Ratio share;
   if (word != kOff) {
-    TRY(share, parse_ratio(word));
+    TRY(share, parse_loss(word));
   }
-  if (share.parts_per_million > kAll) return Error{ErrorKind::invalid_spec, "no more than 100% can be lost"};
   const FaultOrder bridge = at_the_bridge(order);
   TRY(const Link link, link_of(bridge, management_bridge_port(order.device)));
   return in_device(bridge, [&](Session&) -> Result<FaultLines> {

@@ -113,10 +113,15 @@ Result<FaultLines> break_slow_link(const FaultOrder& order) {
   });
 }
 
-Result<FaultLines> break_packet_loss(const FaultOrder& order) {
-  TRY(const Ratio share, parse_ratio(order.argument(1, "1%")));
+Result<Ratio> parse_loss(const std::string& word) {
+  TRY(const Ratio share, parse_ratio(word));
   if (share.parts_per_million > kMillion)
     return Error{ErrorKind::invalid_spec, "no more than 100% can be lost"};
+  return share;
+}
+
+Result<FaultLines> break_packet_loss(const FaultOrder& order) {
+  TRY(const Ratio share, parse_loss(order.argument(1, "1%")));
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session&) -> Result<FaultLines> {
     TRY_DONE(set_loss(link, {Hook::ingress, share.parts_per_million}, order.call));

@@ -1,10 +1,10 @@
 #include "specs/compile/path_mtus.hpp"
 
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 
+#include "specs/fabric/disjoint_sets.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -30,14 +30,13 @@ class PathMtus {
         intents_(intents),
         graph_(compilation.topology.fabrics[fabric]),
         switches_(compilation.topology.devices.size()) {
-    std::iota(switches_.begin(), switches_.end(), DeviceIndex{0});
     for (const LinkIndex index : graph_.links)
       if (const TopologyLink& link = topology().links[index]; !of_host(link))
-        switches_[root(topology().ports[link.a].device)] = root(topology().ports[link.b].device);
+        switches_.join(topology().ports[link.a].device, topology().ports[link.b].device);
     for (const Endpoint& one : graph_.endpoints) {
       const std::int64_t bytes = mtu(one.port).bytes;
       if (bytes == 0) continue;
-      Reach& reach = reaches_[root(one.leaf)];
+      Reach& reach = reaches_[switches_.root(one.leaf)];
       if (reach.largest == kNone || bytes > mtu(reach.largest).bytes) reach.largest = one.port;
       if (reach.smallest == kNone || bytes < mtu(reach.smallest).bytes) reach.smallest = one.port;
     }
@@ -58,11 +57,6 @@ class PathMtus {
   // End a of a cable is the one nearer to the hosts.
   bool of_host(const TopologyLink& link) const {
     return !topology().devices[topology().ports[link.a].device].is_switch();
-  }
-
-  DeviceIndex root(DeviceIndex device) {
-    while (switches_[device] != device) device = switches_[device] = switches_[switches_[device]];
-    return device;
   }
 
   PortMtu mtu(PortIndex port) const {
@@ -90,9 +84,10 @@ class PathMtus {
                       ": larger ones vanish without an ICMP message",
                   "override both ends alike, or neither");
     }
-    if (!is_overridden(link, host)) return;
-    const Reach& reach = reaches_.at(root(topology().ports[link.b].device));
-    const PortIndex other = mtu(reach.largest).bytes != host.bytes ? reach.largest : reach.smallest;
+    const auto reach = reaches_.find(switches_.root(topology().ports[link.b].device));
+    if (reach == reaches_.end() || !is_overridden(link, host)) return;
+    const auto& [smallest, largest] = reach->second;
+    const PortIndex other = mtu(largest).bytes != host.bytes ? largest : smallest;
     if (mtu(other).bytes == host.bytes) return;
     tell(link, host, Severity::warning,
          text(link.a) + " has an MTU of " + bytes(link.a) + " here, and " + text(other) + " one of " +
@@ -102,7 +97,7 @@ class PathMtus {
   }
 
   void check_between_switches(const TopologyLink& link) {
-    const auto reach = reaches_.find(root(topology().ports[link.a].device));
+    const auto reach = reaches_.find(switches_.root(topology().ports[link.a].device));
     if (reach == reaches_.end()) return;
     const PortMtu most = mtu(reach->second.largest);
     for (const PortIndex end : {link.a, link.b}) {
@@ -132,7 +127,7 @@ class PathMtus {
   const Compilation& c_;
   const std::vector<Intent>& intents_;
   const FabricGraph& graph_;
-  std::vector<DeviceIndex> switches_;  // union-find: switches that cables between switches join
+  DisjointSets switches_;  // joined by the cables between them
   std::map<DeviceIndex, Reach> reaches_;
   std::set<std::pair<OriginId, Severity>> told_;
 };

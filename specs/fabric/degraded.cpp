@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "specs/fabric/deadlock.hpp"
+#include "specs/fabric/disjoint_sets.hpp"
 
 namespace lockstep {
 namespace {
@@ -136,15 +137,11 @@ class PartFinder {
   // By switch, the representative of its component, connected by such edges.
   template <class F>
   std::vector<std::uint32_t> joined(F by) const {
-    std::vector<std::uint32_t> out(switches_.size());
-    for (std::uint32_t v = 0; v < out.size(); ++v) out[v] = v;
-    const auto root = [&out](std::uint32_t v) {
-      while (out[v] != v) v = out[v] = out[out[v]];
-      return v;
-    };
+    DisjointSets sets(switches_.size());
     for (const Edge& edge : edges_)
-      if (by(edge)) out[root(edge.a)] = root(edge.b);
-    for (std::uint32_t v = 0; v < out.size(); ++v) out[v] = root(v);
+      if (by(edge)) sets.join(edge.a, edge.b);
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t v = 0; v < switches_.size(); ++v) out.push_back(sets.root(v));
     return out;
   }
 
