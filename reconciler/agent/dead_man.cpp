@@ -100,6 +100,7 @@ struct DeadMan::State {
     return journal.state().armed && journal.state().armed->transaction == transaction;
   }
   Result<Done> answer_unarmed(const std::string& transaction, Settlement settlement) const;
+  std::optional<Result<Done>> answer_at_once(const wire::SettleRequest& request) const;
   Result<Done> mark_rolling_back();
   Result<Done> end_rollback(const RolledBack& result);
   Result<Done> retry_rollback(const RolledBack& result);
@@ -124,13 +125,15 @@ Result<Done> DeadMan::State::admit(std::uint64_t epoch, const std::string& leade
   if (epoch < now.epoch && (writes || epoch != 0))
     return Error{ErrorKind::denied, "epoch " + std::to_string(epoch) + " is over: a leader of epoch " +
                                         std::to_string(now.epoch) + " has been here"};
-  if (epoch < now.epoch || epoch == 0) return Done{};
-  if (epoch == now.epoch && (leader.empty() || leader == now.leader)) return Done{};
-  if (epoch == now.epoch && !now.leader.empty())
-    return Error{ErrorKind::denied, "epoch " + std::to_string(epoch) +
-                                        " is another leader's, which has been here: two controllers have "
-                                        "copies of one store"};
-  JournalState next = journal.state();
+  if (epoch == 0) return Done{};
+  if (epoch == now.epoch) {
+    if (leader.empty() || leader == now.leader) return Done{};
+    if (!now.leader.empty())
+      return Error{ErrorKind::denied, "epoch " + std::to_string(epoch) +
+                                          " is another leader's, which has been here: two controllers have "
+                                          "copies of one store"};
+  }
+  JournalState next = now;
   next.epoch = epoch;
   next.leader = leader;
   TRY_DONE(write(std::move(next)));
@@ -237,12 +240,19 @@ Result<Done> DeadMan::State::answer_unarmed(const std::string& transaction, Sett
   return Error{ErrorKind::unsupported, "transaction " + transaction + " is not armed here"};
 }
 
-Result<Done> DeadMan::State::extend(const wire::SettleRequest& request) {
-  const std::scoped_lock lock(mutex);
+// With the lock. None: the transaction is armed, and may be settled so.
+std::optional<Result<Done>> DeadMan::State::answer_at_once(const wire::SettleRequest& request) const {
   const std::string& transaction = request.transaction;
   if (request.epoch < journal.state().epoch) return *why_no_writes(request.epoch);
-  if (!is_armed(transaction)) return answer_unarmed(transaction, Settlement::extend);
-  if (is_ending()) return conflicting("transaction " + transaction + " is being rolled back");
+  if (!is_armed(transaction)) return answer_unarmed(transaction, request.settlement);
+  if (request.settlement != Settlement::undo && is_ending())
+    return conflicting("transaction " + transaction + " is being rolled back");
+  return std::nullopt;
+}
+
+Result<Done> DeadMan::State::extend(const wire::SettleRequest& request) {
+  const std::scoped_lock lock(mutex);
+  if (auto answer = answer_at_once(request)) return *std::move(answer);
   JournalState next = journal.state();
   next.armed->deadline = machine.boot_time() + next.armed->undo_after;
   return write(std::move(next));
@@ -250,13 +260,10 @@ Result<Done> DeadMan::State::extend(const wire::SettleRequest& request) {
 
 Result<Done> DeadMan::State::keep(const wire::SettleRequest& request) {
   const std::scoped_lock lock(mutex);
-  const std::string& transaction = request.transaction;
-  if (request.epoch < journal.state().epoch) return *why_no_writes(request.epoch);
-  if (!is_armed(transaction)) return answer_unarmed(transaction, Settlement::keep);
-  if (is_ending()) return conflicting("transaction " + transaction + " is being rolled back");
+  if (auto answer = answer_at_once(request)) return *std::move(answer);
   JournalState next = journal.state();
   next.armed.reset();
-  add_settled(next, transaction, Settlement::keep, machine.boot_time());
+  add_settled(next, request.transaction, Settlement::keep, machine.boot_time());
   return write(std::move(next));
 }
 
@@ -382,13 +389,11 @@ Result<Done> DeadMan::settle(const wire::SettleRequest& request, const Call& cal
   TRY(const auto writer, state_->turns.take(kWriter, call));
   state_->roll_back_due();
   if (auto ended = call.why_ended(Time::clock::now())) return *std::move(ended);
+  if (request.settlement == Settlement::keep) return state_->keep(request);
   {
     const std::scoped_lock lock(state_->mutex);
-    if (request.epoch < state_->journal.state().epoch) return *state_->why_no_writes(request.epoch);
-    if (!state_->is_armed(request.transaction))
-      return state_->answer_unarmed(request.transaction, request.settlement);
+    if (auto answer = state_->answer_at_once(request)) return *std::move(answer);
   }
-  if (request.settlement == Settlement::keep) return state_->keep(request);
   return state_->roll_back_armed(true);
 }
 

@@ -98,10 +98,8 @@ bool ClusterSession::prove_leadership() {
   if (!taken) return false;
   raised_ = fmt::format(
       "devices had accepted epoch {} of another controller, and this one had epoch {}: its store is a "
-      "restored backup "
-      "or a copy. As it holds that store it continues, with epoch {}. If another controller of this cluster "
-      "runs, stop "
-      "it",
+      "restored backup or a copy. As it holds that store it continues, with epoch {}. If another controller "
+      "of this cluster runs, stop it",
       accepted, own, *raised);
   return true;
 }
