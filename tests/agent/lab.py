@@ -11,31 +11,16 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import demands
+from demands import demand, run, step
+
 PATIENCE_S = 60  # a machine under load, and an agent with sanitizers; reached only where a test fails
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def demand(holds, *words):
-    if not holds:
-        print("FAILED:", *words, file=sys.stderr, flush=True)
-        sys.exit(1)
-
-
-def step(*words, began=time.monotonic()):
-    print(f"--- {time.monotonic() - began:.1f} s:", *words, flush=True)
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    demand(done.returncode == 0, " ".join(command), "ended with", done.returncode, done.stdout, done.stderr)
-    return done.stdout
-
-
 def until(what, holds):
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        demand(time.monotonic() < end, "not within", PATIENCE_S, "s:", what() if callable(what) else what)
-        time.sleep(0.02)
+    demands.until(PATIENCE_S, what, holds)
 
 
 class Lab:

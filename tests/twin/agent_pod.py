@@ -11,6 +11,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from demands import demand, run, step, until
+
 HOSTS = ["gpu1", "gpu2", "gpu3", "gpu4"]
 LEAVES = ["leaf0", "leaf1"]
 SPINES = ["spine0", "spine1"]
@@ -18,29 +21,6 @@ DEVICES = HOSTS + LEAVES + SPINES
 UNDO_AFTER_S = 30  # in which an agent rolls back what nobody settles
 RUN_ENDS_S = 120  # longer is a hang: far beyond the slowest run
 IDLE = "net.ipv4.tcp_slow_start_after_idle"
-
-
-def demand(holds, *words):
-    if not holds:
-        print("FAILED:", *words, file=sys.stderr, flush=True)
-        sys.exit(1)
-
-
-def step(*words, began=time.monotonic()):
-    print(f"--- {time.monotonic() - began:.0f} s:", *words, flush=True)
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    demand(done.returncode == 0, " ".join(command), "ended with", done.returncode, done.stderr)
-    return done.stdout
-
-
-def until(seconds, what, holds, pause=0.02):
-    end = time.monotonic() + seconds
-    while not holds():
-        demand(time.monotonic() < end, "not within", seconds, "s:", what() if callable(what) else what)
-        time.sleep(pause)
 
 
 def die_with_parent():

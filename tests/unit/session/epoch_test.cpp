@@ -178,12 +178,6 @@ class WatchedEpochs : public Epochs {
     watch->start([this](const ClusterWatch::Answer&) { ended = true; });
     run_for(std::chrono::seconds(2));
   }
-  void run_for(std::chrono::seconds length) {
-    bool over = false;
-    executor.at(executor.now() + length, [&over] { over = true; });
-    while (!over && executor.step()) {
-    }
-  }
   ~WatchedEpochs() override {
     watch->stop();
     while (!ended && executor.step()) {

@@ -102,6 +102,13 @@ class Lab : public testing::Test {
     ::unsetenv("LOCKSTEP_STATE_DIR");
   }
 
+  void run_for(std::chrono::seconds length) {
+    bool over = false;
+    executor.at(executor.now() + length, [&over] { over = true; });
+    while (!over && executor.step()) {
+    }
+  }
+
   // The devices live as long as the lab: a new session finds them as the last one left them.
   ClusterSession& open(Executor& on) {
     session.reset();

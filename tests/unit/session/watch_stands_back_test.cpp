@@ -32,12 +32,6 @@ class WatchStandsBack : public Lab {
     watch->start([this](const ClusterWatch::Answer&) { ended = true; });
     run_for(std::chrono::seconds(2));
   }
-  void run_for(std::chrono::seconds length) {
-    bool over = false;
-    executor.at(executor.now() + length, [&over] { over = true; });
-    while (!over && executor.step()) {
-    }
-  }
   void end_watch() {
     watch->stop();
     while (!ended && executor.step()) {

@@ -1,23 +1,17 @@
 """A machine under QEMU, and a channel through which scripts run in it."""
 import base64
+import pathlib
 import socket
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from demands import demand, step
+
 BOOT_S = 120  # longer is a hang: an emulated machine on a busy host boots in 30 s
 SCRIPT_S = 60
 ENDS_WITH_TEST = ["setpriv", "--pdeathsig", "KILL"]  # however the test ends
-
-
-def demand(holds, *words):
-    if not holds:
-        print("FAILED:", *words, file=sys.stderr, flush=True)
-        sys.exit(1)
-
-
-def step(*words, began=time.monotonic()):
-    print(f"--- {time.monotonic() - began:.0f} s:", *words, flush=True)
 
 
 class Machine:
