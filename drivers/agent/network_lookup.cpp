@@ -88,7 +88,7 @@ void NameLookup::find(const std::string& host, std::uint16_t port, Found found) 
   }
 }
 
-// The body of a thread: ends when there is nothing left to look up.
+// The body of a thread, which ends when no lookup is left.
 void NameLookup::look_up(const std::shared_ptr<State>& state) {
   std::unique_lock lock(state->mutex);
   while (!state->jobs.empty()) {
