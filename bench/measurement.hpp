@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/distribution.hpp"
+#include "specs/language/quantity.hpp"
 #include "specs/language/validation_suite.hpp"
 
 namespace lockstep::bench {
@@ -95,10 +96,10 @@ struct Measurement {
   bool ok() const { return trouble == Trouble::none; }
   // "cpu-limited: gpu1:rail0 ran or waited for a CPU 91% of the window", for a measurement that is.
   std::string cpu_limit() const { return "cpu-limited" + (cpu_reason.empty() ? "" : ": " + cpu_reason); }
-  // "gpu1:rail0 -> gpu2:rail0", or "rail0 (1048576 B)".
+  // "gpu1:rail0 -> gpu2:rail0", or "rail0 (1MiB)".
   std::string subject() const {
     if (group.empty()) return from + " -> " + to;
-    return bytes == 0 ? group : group + " (" + std::to_string(bytes) + " B)";
+    return bytes == 0 ? group : group + " (" + format(ByteCount{bytes}) + ")";
   }
 };
 

@@ -97,7 +97,7 @@ void check_way(const Facts& facts, std::vector<Finding>& out) {
                    "packets to " + facts.peer + " leave by " + facts.leaves_by + ", not by " + facts.netdev});
   if (facts.neighbour == "failed" || facts.neighbour == "incomplete")
     out.push_back({Obstacle::neighbour, facts.next_hop + " does not answer on " + facts.netdev +
-                                            " (neighbour " + facts.neighbour +
+                                            " (neighbor " + facts.neighbour +
                                             "): it is off, or in another VLAN"});
 }
 

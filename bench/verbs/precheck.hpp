@@ -35,7 +35,7 @@ enum class Obstacle : std::uint8_t {
 };
 constexpr auto words(Obstacle) {
   return std::to_array<std::string_view>(
-      {"netdev", "device", "gid", "port-state", "mtu", "route", "neighbour", "memlock", "access", "path"});
+      {"netdev", "device", "gid", "port-state", "mtu", "route", "neighbor", "memlock", "access", "path"});
 }
 
 struct Finding {

@@ -30,7 +30,7 @@ Result<Done> modified(ibv_qp& pair, ibv_qp_attr& attributes, int mask, const cha
   // The kernel resolves the far end's hardware address here (core/addr.c, addr_resolve).
   if (error == ETIMEDOUT)
     return Error{ErrorKind::refused, std::string("queue pair to ") + state +
-                                         ": the peer's address was not resolved: no neighbour answers"};
+                                         ": the peer's address was not resolved: no neighbor answers"};
   if (error != 0) return verbs_error(std::string("queue pair to ") + state, error);
   return Done{};
 }

@@ -224,7 +224,7 @@ Remedy::Offer FrrRemedy::offer_of(Cure cure) {
     case Cure::accept:
       return Offer{
           "accept-routes",
-          "activates IPv4 unicast on the neighbour and turns off the RFC 8212 guard that discards all routes",
+          "activates IPv4 unicast on the neighbor and turns off the RFC 8212 guard that discards all routes",
           Disruption::traffic, kTries, kWithin};
     case Cure::restart:
       return Offer{
@@ -238,7 +238,7 @@ Remedy::Offer FrrRemedy::offer_of(Cure cure) {
     case Cure::none:
     case Cure::clear: break;
   }
-  return Offer{"clear-session", "resets the BGP session with the neighbour", Disruption::traffic, kTries,
+  return Offer{"clear-session", "resets the BGP session with the neighbor", Disruption::traffic, kTries,
                kWithin};
 }
 

@@ -187,9 +187,9 @@ class Writer {
     const Edit* const made = of(fields, Field::neighbor);
     const Edit* const remote = of(fields, Field::neighbor_remote_as);
     if (remote != nullptr && remote->remove)
-      return Error{ErrorKind::unsupported, self + ": remote-as can't be removed without the neighbour"};
+      return Error{ErrorKind::unsupported, self + ": remote-as can't be removed without the neighbor"};
     if (have == nullptr) {
-      if (made == nullptr) return Error{ErrorKind::refused, self + ": there is no such neighbour"};
+      if (made == nullptr) return Error{ErrorKind::refused, self + ": there is no such neighbor"};
       std::vector<std::size_t> changes{made->change};
       if (remote != nullptr) changes.push_back(remote->change);
       router(self + " interface" + (remote != nullptr ? " remote-as " + remote->word : ""), changes);

@@ -1,7 +1,7 @@
 // script_of: edits → the vty lines that implement them, in an order that FRR accepts.
 //
 // Promises: pure; what the device already has yields no line; only lines for what is requested, plus what a
-// new speaker or neighbour needs to work at all (README.md, "What a neighbour implies"). Order inside one
+// new speaker or neighbour needs to work at all (README.md, "What a neighbor implies"). Order inside one
 // change set: the speaker removed; BFD profiles made; the speaker made (another ASN: its whole block is
 // replayed under the new one, foreign lines included); neighbours removed, made, set; address family; BFD
 // profiles removed. Refuses (unsupported) what FRR cannot express: an ASN, remote-as or router removed while

@@ -288,13 +288,13 @@ Result<std::optional<Rule>> decode_rule(Bytes payload) {
 }
 
 Result<std::optional<Neighbour>> decode_neighbour(Bytes payload) {
-  TRY(const auto frame, netlink::framed<ndmsg>(payload, "neighbour"));
+  TRY(const auto frame, netlink::framed<ndmsg>(payload, "neighbor"));
   if (!is_ip(frame.header.ndm_family)) return std::optional<Neighbour>();
-  TRY(auto table, AttributeTable<NDA_MAX + 1>::parse(frame.attributes, "neighbour"));
+  TRY(auto table, AttributeTable<NDA_MAX + 1>::parse(frame.attributes, "neighbor"));
   Neighbour out;
   out.index = static_cast<std::uint32_t>(frame.header.ndm_ifindex);
   out.state = frame.header.ndm_state;
-  TRY(out.address, address_of(table.bytes(NDA_DST), frame.header.ndm_family, "neighbour"));
+  TRY(out.address, address_of(table.bytes(NDA_DST), frame.header.ndm_family, "neighbor"));
   const Bytes hardware = table.bytes(NDA_LLADDR);
   out.hardware_address.assign(hardware.begin(), hardware.end());
   return std::optional(out);

@@ -151,9 +151,9 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   if (!target.lldpd_socket.empty()) {
     LldpdAnswer asked = read_lldpd(target.lldpd_socket, call);
     by_name = std::move(asked.heard);
-    if (asked.why) out.notes.push_back("neighbours: " + asked.why->text());
+    if (asked.why) out.notes.push_back("neighbors: " + asked.why->text());
   }
-  if (heard.failed) out.notes.push_back("neighbours: " + heard.failed->text());
+  if (heard.failed) out.notes.push_back("neighbors: " + heard.failed->text());
   for (const Link& link : (*inside)->state.network.links) {
     DiscoveredPort port = port_of(link, **inside, files);
     if (const auto one = heard.by_index.find(link.index); one != heard.by_index.end())

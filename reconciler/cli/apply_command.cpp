@@ -139,6 +139,10 @@ int observe_rest(ClusterSession& session, const Console& console) {
 // Null: apply the plan. Else the exit code.
 std::optional<int> asked_first(const ClusterSession& session, const Plan& plan,
                                const ApplyCommandOptions& options, const Console& console) {
+  if (console.is_text() && options.undone)
+    console.print(console.out().paint(Ink::bold, fmt::format("undo of change {} of ", *options.undone) +
+                                                     session.cluster().title()) +
+                  "\n");
   if (console.is_text() && (!options.yes || options.undone))
     console.print(plan_text(plan, console.out().whole()));
   if (console.is_text() && !plan.empty())

@@ -16,6 +16,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
 #include "reconciler/session/specs_commit.hpp"
+#include "specs/language/codes.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -46,7 +47,8 @@ std::optional<OpenedCluster> opened(Result<OpenedCluster> cluster, const Console
     console.fail(cluster.error());
     return std::nullopt;
   }
-  if (!cluster->valid() || (strict && !cluster->diagnostics.empty())) {
+  const auto is_a_warning = [](const Diagnostic& one) { return !is_note(one.code); };
+  if (!cluster->valid() || (strict && std::ranges::any_of(cluster->diagnostics, is_a_warning))) {
     console.fail(cluster->catalog.sources, cluster->diagnostics);
     return std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -42,6 +43,9 @@ void Console::print_format(std::string_view text) const {
 
 int Console::end(int code) const {
   if (write_error_ == 0) return code;
+  // As `| head` expects: no message, and the status that a shell gives a program that ends by SIGPIPE.
+  constexpr int kEndedBySignal = 128;
+  if (reader_is_gone()) return kEndedBySignal + SIGPIPE;
   const std::string text = progress_.paint(Ink::red, "error: ") +
                            "can't write the output: " + std::generic_category().message(write_error_) + "\n";
   write_error(text);

@@ -16,7 +16,8 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kLocks =
-    "locks routes to the pool to the smaller of the host's two MTUs while those of its hosts change";
+    "temporary, until the MTUs of all hosts of the pool are changed: routes to the pool are locked to the "
+    "smaller of the host's two MTUs";
 
 // A host's port whose MTU changes.
 struct Turn {

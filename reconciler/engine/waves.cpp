@@ -307,8 +307,8 @@ class Waves {
       if (!has_barrier || !is_no_canary(group) || !matters.insert(tie.matter).second) continue;
       no_canary_.insert(group);
       graph_.notes.push_back(
-          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and "
-                      "hosts and switches take turns: {}",
+          fmt::format("no canary, hosts and switches change in turns: {} must be the same at both ends of "
+                      "a cable: {}",
                       to_string(tie.matter), change_of(tie.nodes.front())));
     }
     for (const std::uint32_t server : servers_) {
@@ -316,8 +316,7 @@ class Waves {
       if (role(server) == "host" || no_canary_.contains(group) || !is_no_canary(group)) continue;
       no_canary_.insert(group);
       graph_.notes.push_back(
-          fmt::format("no device is first as a canary: {} is changed once for all the ports that it serves",
-                      change_of(server)));
+          fmt::format("no canary: {} is changed once, for all the ports that it serves", change_of(server)));
     }
   }
 
@@ -331,10 +330,15 @@ class Waves {
         early[role(n)].insert(graph_.nodes[n].device);
     for (const auto& [role, devices] : early)
       graph_.notes.push_back(
-          fmt::format("{} {} with role {} in part before {} own wave of the policy: the other ends of cables "
-                      "change then",
-                      devices.size(), devices.size() == 1 ? "device changes" : "devices change", role,
-                      devices.size() == 1 ? "its" : "their"));
+          devices.size() == 1
+              ? fmt::format(
+                    "1 device of role {} is changed in part before the policy's wave for it: the other "
+                    "ends of its cables change then",
+                    role)
+              : fmt::format(
+                    "{} devices of role {} are changed in part before the policy's wave for them: the "
+                    "other ends of their cables change then",
+                    devices.size(), role));
   }
 
   // A remedy that goes into the wave of changes near it, and shifts no other wave.

@@ -85,6 +85,8 @@ std::map<std::string, std::chrono::milliseconds> touched_by(const Plan& plan, co
   return out;
 }
 
+// Less is shown as 0.0 s.
+constexpr std::chrono::milliseconds kLeastShown{50};
 // As many as fit a line.
 constexpr std::size_t kDisturbedNamed = 4;
 
@@ -92,7 +94,7 @@ std::string touched_text(const std::map<std::string, std::chrono::milliseconds>&
   if (touched.empty()) return "nothing was written";
   std::vector<std::pair<std::chrono::milliseconds, std::string>> longest;
   for (const auto& [device, disturbed] : touched)
-    if (disturbed.count() > 0) longest.emplace_back(disturbed, device);
+    if (disturbed >= kLeastShown) longest.emplace_back(disturbed, device);
   std::sort(longest.begin(), longest.end(), std::greater<>());
   std::string out = counted(touched.size(), "device") + " touched";
   for (std::size_t i = 0; i < longest.size() && i < kDisturbedNamed; ++i)

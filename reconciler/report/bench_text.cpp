@@ -27,6 +27,19 @@ std::string shared_trouble(const BenchmarkOutcome& outcome) {
   return outcome.measurements.empty() ? "" : remark_text(outcome.measurements.front());
 }
 
+// The rows of a table say only "cpu-limited", the line below it why: the reasons differ little.
+std::string cpu_limit_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  const auto limited = std::ranges::count_if(
+      outcome.measurements, [](const Measurement& one) { return one.ok() && one.cpu_limited; });
+  if (limited == 0) return "";
+  const auto first = std::ranges::find_if(outcome.measurements,
+                                          [](const Measurement& one) { return one.ok() && one.cpu_limited; });
+  const Shown such_as = first->cpu_reason.empty() ? Shown{} : compose(", such as: {}", first->cpu_reason);
+  return terminal.paint(Ink::yellow, compose("    cpu-limited: {} of {} measurements{}", limited,
+                                             outcome.measurements.size(), such_as)) +
+         "\n";
+}
+
 std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   if (const std::string trouble = shared_trouble(outcome); !trouble.empty())
     return "    " + terminal.paint(Ink::yellow, trouble) + "\n";
@@ -48,12 +61,13 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
                figure_text(one.seen, Statistic::p5, one.metric),
                figure_text(one.seen, Statistic::p99, one.metric), figure_text(one.nominal, one.metric),
                ideal_text(one), one.accepted ? figure_text(*one.accepted, Statistic::median, one.metric) : "",
-               terminal.paint(one.ok() || not_run(one) ? Ink::yellow : Ink::red, remark_text(one))});
+               terminal.paint(one.ok() || not_run(one) ? Ink::yellow : Ink::red,
+                              one.ok() && one.cpu_limited ? "cpu-limited" : remark_text(one))});
   }
   std::string out = table.render(terminal, "    ");
   if (shown < sorted.size())
     out += terminal.paint(Ink::dim, compose("    ... and {} more", sorted.size() - shown)) + "\n";
-  return out;
+  return out + cpu_limit_text(outcome, terminal);
 }
 
 std::string as_a(const std::string& side) { return (side == "victim" ? "the " : "a ") + side; }
@@ -197,13 +211,14 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
                                                 suite.rounds_after + 1))) +
         "\n";
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      out += compose("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
-                     to_string(outcome.benchmark->workload.value),
-                     outcome.transport.empty() ? "no transport" : outcome.transport,
-                     outcome.measurements.empty()
-                         ? terminal.paint(Ink::dim, outcome.left_out.empty() ? "not affected by the change"
-                                                                             : outcome.left_out)
-                         : verdict_text(outcome.verdict.verdict, terminal));
+      const std::string over = outcome.transport.empty() ? "" : " over " + outcome.transport;
+      out += compose(
+          "  {}  {}{}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
+          to_string(outcome.benchmark->workload.value), over,
+          outcome.measurements.empty()
+              ? terminal.paint(Ink::dim, outcome.left_out.empty() ? "not run: the change cannot affect it"
+                                                                  : outcome.left_out)
+              : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
         out += terminal.paint(Ink::dim,
                               compose("    {} of {} pairs, {} of {} links, {} rounds", outcome.coverage.pairs,

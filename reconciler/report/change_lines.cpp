@@ -45,7 +45,13 @@ ChangeLine line_of(const FoldedChange& change, const std::vector<PlanOrigin>& or
           change.count,
           change.ports,
           change.ports_begin,
-          change.ports_size};
+          change.ports_size,
+          change.ids};
+}
+
+void add_changes(ChangeLine& to, const ChangeLine& of) {
+  to.count += of.count;
+  to.ids.insert(to.ids.end(), of.ids.begin(), of.ids.end());
 }
 
 // Fields added or removed with their object are shown in its line; those of a removed object are omitted.
@@ -62,7 +68,7 @@ std::vector<ChangeLine> with_fields(std::vector<ChangeLine> lines) {
       continue;
     }
     ChangeLine& of = out[object->second];
-    of.count += line.count;
+    add_changes(of, line);
     if (line.sign == '+')
       of.value += (of.value.empty() ? "" : ", ") + line.path.substr(at) + " " + line.value;
   }
@@ -94,7 +100,7 @@ std::vector<ChangeLine> with_last_keys(std::vector<ChangeLine> lines) {
       groups.push_back({out.size(), open, {key}});
       out.push_back(std::move(line));
     } else {
-      out[groups[group->second].line].count += line.count;
+      add_changes(out[groups[group->second].line], line);
       groups[group->second].keys.push_back(key);
     }
   }
@@ -244,10 +250,11 @@ std::optional<std::vector<ChangeLine>> merged(const std::vector<std::vector<Chan
     std::vector<std::string> paths;
     std::vector<std::string> values;
     out[i].count = 0;
+    out[i].ids.clear();
     for (const std::vector<ChangeLine>& device : devices) {
       paths.push_back(device[i].path);
       values.push_back(device[i].value);
-      out[i].count += device[i].count;
+      add_changes(out[i], device[i]);
     }
     out[i].path = from_least_to_greatest(paths);
     out[i].value = each_from_least_to_greatest(values);

@@ -23,8 +23,9 @@ struct ChangeLine {
   std::string origin;
   std::size_t count = 1;
   std::vector<std::string> ports{};
-  std::size_t ports_begin = 0;  // where the ports begin in the path
-  std::size_t ports_size = 0;   // 0: no port
+  std::size_t ports_begin = 0;     // where the ports begin in the path
+  std::size_t ports_size = 0;      // 0: no port
+  std::vector<std::size_t> ids{};  // of the changes, as in FoldableChange
 
   // "interface[*]/offload[gso,tso]": for any port.
   std::string entry() const;

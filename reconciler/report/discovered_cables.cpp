@@ -84,7 +84,7 @@ class Gathering {
   }
 
   void leave_out(const Neighbour& heard, std::string_view why) {
-    out_.left_out.push_back(left_out_name(heard.near + "'s neighbour", heard.peer, why));
+    out_.left_out.push_back(left_out_name(heard.near + "'s neighbor", heard.peer, why));
   }
 
   const std::vector<DiscoveredDevice>& all_;

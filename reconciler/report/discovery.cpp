@@ -259,7 +259,7 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
                {"mtu", true},
                {"state"},
                {"addresses"},
-               {"neighbour"},
+               {"neighbor"},
                {"pci"},
                {"pcie"},
                {"numa", true},

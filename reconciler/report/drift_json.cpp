@@ -3,6 +3,7 @@
 
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/problems.hpp"
+#include "reconciler/report/unsupported.hpp"
 #include "specs/model/value_json.hpp"
 
 namespace lockstep {
@@ -11,24 +12,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Entries that devices do not support, by reason.
 Json not_applied_json(const DriftReport& report) {
-  struct Reason {
-    std::vector<std::string> devices;
-    std::size_t entries = 0;
-  };
-  std::map<std::string, Reason> reasons;
-  for (const DriftEntry& entry : report.items) {
-    if (entry.state != DriftState::not_applied || entry.by_hand) continue;
-    Reason& reason = reasons[entry.reason];
-    ++reason.entries;
-    if (reason.devices.empty() || reason.devices.back() != entry.device)  // items are ordered by device
-      reason.devices.push_back(entry.device);
-  }
-  Json out = Json::array();
-  for (const auto& [why, reason] : reasons)
-    out.push_back({{"reason", why}, {"entries", reason.entries}, {"devices", reason.devices}});
-  return out;
+  Unsupported out;
+  for (const DriftEntry& entry : report.items)
+    if (entry.state == DriftState::not_applied && !entry.by_hand)
+      out.add(entry.device, entry.path, entry.reason);
+  return out.json();
 }
 
 }  // namespace
@@ -56,10 +45,18 @@ Json unmended_json(const DriftReport& report) {
 }
 
 Json drift_json(const DriftReport& report, Detail detail) {
+  const std::vector<ProblemLine> problems = problem_lines(report);
+  std::map<std::size_t, std::size_t> problem_of;
+  for (std::size_t i = 0; i < problems.size(); ++i)
+    for (const std::size_t item : problems[i].items) problem_of.emplace(item, i);
   Json items = Json::array();
-  for (const DriftEntry& entry : report.items)
-    if (detail == Detail::every_change || entry.state != DriftState::not_applied || entry.by_hand)
-      items.push_back(drift_item_json(entry));
+  for (std::size_t i = 0; i < report.items.size(); ++i) {
+    const DriftEntry& entry = report.items[i];
+    if (detail == Detail::folded && entry.state == DriftState::not_applied && !entry.by_hand) continue;
+    items.push_back(drift_item_json(entry));
+    if (const auto problem = problem_of.find(i); problem != problem_of.end())
+      items.back()["problem"] = problem->second;
+  }
   Json unobserved = Json::array();
   for (const Unobserved& one : report.unobserved) {
     Json item{{"device", one.device}, {"why", one.why}};
@@ -76,7 +73,7 @@ Json drift_json(const DriftReport& report, Detail detail) {
             {"waiting", report.waiting},
             {"inMaintenance", report.in_maintenance},
             {"items", report.differences()}}},
-          {"problems", problems_json(problem_lines(report))},
+          {"problems", problems_json(problems)},
           {"items", std::move(items)},
           {"notApplied", not_applied_json(report)},
           {"unobserved", std::move(unobserved)}};

@@ -45,7 +45,7 @@ nlohmann::json drift_item_json(const DriftEntry& entry);
 // Values in their units, "9000"; "(absent)" for none.
 std::string want_text(const DriftEntry& item);
 std::string have_text(const DriftEntry& item);
-// "gpu1 interface[rail0]/mtu: want 9000, have 1500"; with the reason if it requires manual action.
+// "gpu1 interface[rail0]/mtu: desired 9000, actual 1500"; with the reason if it requires manual action.
 std::string drift_sentence(const DriftEntry& item);
 // "gpu1 was not observed: connection refused".
 std::string unobserved_sentence(const Unobserved& one);

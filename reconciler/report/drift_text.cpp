@@ -10,7 +10,9 @@
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/problems.hpp"
 #include "reconciler/report/table.hpp"
+#include "reconciler/report/unsupported.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -82,10 +84,15 @@ class Folded {
 std::string folded(const DriftReport& report, DriftState state, const Terminal& terminal) {
   Folded lines;
   for (const DriftEntry& item : report.items)
-    if (item.state == state && !item.by_hand) lines.add(item);
-  // The same term as in a plan.
-  return lines.text(state == DriftState::not_applied ? "not supported on these devices" : to_string(state),
-                    ink_of_state(state), false, terminal);
+    if (item.state == state) lines.add(item);
+  return lines.text(to_string(state), ink_of_state(state), false, terminal);
+}
+
+std::string not_applied_text(const DriftReport& report, const Terminal& terminal) {
+  Unsupported out;
+  for (const DriftEntry& item : report.items)
+    if (item.state == DriftState::not_applied && !item.by_hand) out.add(item.device, item.path, item.reason);
+  return out.text(terminal);
 }
 
 // One line per member of an item's set, with the devices that have it.
@@ -127,12 +134,18 @@ void add_unobserved(const DriftReport& report, const Terminal& terminal, std::st
 
 }  // namespace
 
-std::string want_text(const DriftEntry& item) {
-  return item.want ? value_text(item.path.row(), item.want) : "(absent)";
+namespace {
+
+// A member of a collection is "present" or "absent"; the brackets mark that there is no value.
+std::string text_of(RowId row, Value value) {
+  if (value) return value_text(row, value);
+  return schema_row(row).type == EntryType::present ? "absent" : "(absent)";
 }
-std::string have_text(const DriftEntry& item) {
-  return item.have ? value_text(item.path.row(), item.have) : "(absent)";
-}
+
+}  // namespace
+
+std::string want_text(const DriftEntry& item) { return text_of(item.path.row(), item.want); }
+std::string have_text(const DriftEntry& item) { return text_of(item.path.row(), item.have); }
 
 std::string unobserved_sentence(const Unobserved& one) {
   return fmt::format("{}{}{} was not observed: {}", one.device, one.path.empty() ? "" : " ", one.path,
@@ -197,7 +210,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal, Deta
     out += refused.text("no apply can correct", Ink::red, true, terminal) + unmended_text(report, terminal);
   }
   out += findings_text(report, terminal);
-  if (detail == Detail::every_change) out += folded(report, DriftState::not_applied, terminal);
+  if (detail == Detail::every_change) out += not_applied_text(report, terminal);
   for (const DriftState state : {DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
   out += of_maintenance(report, terminal);

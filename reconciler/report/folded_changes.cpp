@@ -59,6 +59,7 @@ std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& change
     std::string text;
     PortSpan port;
     std::vector<std::string> ports;
+    std::vector<std::size_t> ids;
   };
   std::vector<Group> groups;
   std::map<LineKey, std::size_t> by_key;
@@ -69,14 +70,18 @@ std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& change
     LineKey key{change.path.row(), text.substr(0, port.begin) + "*" + text.substr(port.begin + port.size),
                 change.origin, change.was.to_string(), change.want.to_string()};
     const auto [at, is_new] = by_key.try_emplace(std::move(key), groups.size());
-    if (is_new || port.size == 0) groups.push_back({&change, text, port, {name}});
-    if (!is_new && port.size != 0) groups[at->second].ports.push_back(name);
+    if (is_new || port.size == 0) groups.push_back({&change, text, port, {name}, {change.id}});
+    if (!is_new && port.size != 0) {
+      groups[at->second].ports.push_back(name);
+      groups[at->second].ids.push_back(change.id);
+    }
   }
   std::vector<FoldedChange> lines;
   for (Group& group : groups) {
     sort_names(group.ports);
     FoldedChange line{group.text,        group.first->path.row(), group.first->was,
                       group.first->want, group.first->origin,     group.ports.size()};
+    line.ids = std::move(group.ids);
     if (group.port.size != 0) {
       const std::string ports = fold_hostlist(group.ports);
       line.path.replace(group.port.begin, group.port.size, ports);

@@ -22,6 +22,7 @@ struct FoldedChange {
   // Where the ports are in the path; size 0: no port.
   std::size_t ports_begin = 0;
   std::size_t ports_size = 0;
+  std::vector<std::size_t> ids{};  // of the changes in the line
 };
 
 // In the order of each line's first change.
@@ -30,6 +31,7 @@ struct FoldableChange {
   Value was;
   Value want;
   std::uint32_t origin = 0;
+  std::size_t id = 0;  // the caller's own
 };
 std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& changes);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reconciler/report/change_lines.hpp"
+#include "reconciler/report/differences_text.hpp"
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/table.hpp"
@@ -36,26 +37,13 @@ std::vector<std::string> in_order(const std::set<std::string>& devices) {
   return out;
 }
 
-std::string difference_text(const DriftEntry& item) {
-  std::string out = item.path.text();
-  if (!item.have)
-    out += " is missing" + (schema_row(item.path.row()).type == EntryType::present
-                                ? std::string()
-                                : ", desired " + want_text(item));
-  else if (!item.want)
-    out += " is " + have_text(item) + ", desired absent";
-  else
-    out += " is " + have_text(item) + ", desired " + want_text(item);
-  return out + (item.reason.empty() ? "" : "; " + item.reason);
-}
-
 std::string port_text(const DriftEntry& item) {
   const Row& row = schema_row(item.path.row());
   const std::string port(item.path.key(0));
   if (row.tells == Tells::carrier) return "no carrier at " + port;
   if (row.type == EntryType::present && !item.have) return "port " + port + " is missing";
   if (row.type == EntryType::boolean && item.want.kind() == Value::Kind::boolean && item.want.as_boolean())
-    return "port " + port + " is administratively down";
+    return "port " + port + " is administratively down, desired up";
   return difference_text(item);
 }
 
@@ -89,6 +77,8 @@ ProblemLine line_of(const DriftReport& report, const Problem& problem) {
   out.causes = problem.cause.size();
   out.explains = problem.explains.items.size();
   out.unread = problem.explains.unobserved.size();
+  out.items = problem.cause.items;
+  out.items.insert(out.items.end(), problem.explains.items.begin(), problem.explains.items.end());
   std::set<std::string> devices;
   std::vector<const DriftEntry*> items;
   for (const std::size_t item : problem.cause.items) items.push_back(&report.items[item]);
@@ -109,6 +99,11 @@ ProblemLine line_of(const DriftReport& report, const Problem& problem) {
     case Problem::Kind::port:
       out.what = port_text(**std::ranges::min_element(
           items, {}, [](const DriftEntry* one) { return schema_row(one->path.row()).tells; }));
+      if (const auto setting = std::ranges::find_if(
+              items,
+              [](const DriftEntry* one) { return schema_row(one->path.row()).facet != Facet::effect; });
+          setting != items.end())
+        out.origin = origin_text((*setting)->origin);
       break;
     case Problem::Kind::cabling: out.what = cabling_text(items); break;
     case Problem::Kind::setting:
@@ -119,9 +114,7 @@ ProblemLine line_of(const DriftReport& report, const Problem& problem) {
         out.what = fmt::format("{} ({} entries)", reason, items.size());
         break;
       }
-      const auto first = std::ranges::find_if(items, [](const DriftEntry* one) { return bool(one->have); });
-      out.what = difference_text(first == items.end() ? *items.front() : **first);
-      if (items.size() > 1) out.what += fmt::format(" (and {} alike)", items.size() - 1);
+      out.what = differences_text(items);
       out.origin = problem.kind == Problem::Kind::setting ? origin_text(items.front()->origin) : "";
     }
   }
@@ -133,22 +126,32 @@ class Settings {
  public:
   Settings(const DriftReport& report) : report_(report) {}
   void add(const Problem& problem) {
-    for (const std::size_t item : problem.cause.items) {
-      const DriftEntry& entry = report_.items[item];
-      of_device_[entry.device].push_back({entry.path, entry.have, entry.want, origin(entry)});
-    }
+    std::vector<const DriftEntry*> items;
+    for (const std::size_t item : problem.cause.items) items.push_back(&report_.items[item]);
+    for (const ReplacedMember& one : take_replaced_members(items))
+      replaced_.emplace_back(one.desired->device,
+                             ChangeLine{.sign = '~',
+                                        .path = one.collection(),
+                                        .value = one.actual_key() + " → " + one.desired_key(),
+                                        .origin = origin_text(one.desired->origin),
+                                        .count = 2,
+                                        .ids = {index_of(one.actual), index_of(one.desired)}});
+    for (const DriftEntry* const item : items)
+      of_device_[item->device].push_back({item->path, item->have, item->want, origin(*item), index_of(item)});
   }
   std::vector<ProblemLine> lines() const {
     std::vector<std::string> order;
     std::map<std::string, std::pair<std::set<std::string>, std::vector<std::vector<ChangeLine>>>> groups;
+    const auto add = [&](const std::string& device, ChangeLine line) {
+      const std::string key = without_numbers({line});
+      const auto [at, is_new] = groups.try_emplace(key);
+      if (is_new) order.push_back(key);
+      at->second.first.insert(device);
+      at->second.second.push_back({std::move(line)});
+    };
+    for (const auto& [device, line] : replaced_) add(device, line);
     for (const auto& [device, changes] : of_device_)
-      for (ChangeLine& line : change_lines(fold_changes(changes), origins_)) {
-        const std::string key = without_numbers({line});
-        const auto [at, is_new] = groups.try_emplace(key);
-        if (is_new) order.push_back(key);
-        at->second.first.insert(device);
-        at->second.second.push_back({std::move(line)});
-      }
+      for (const ChangeLine& line : change_lines(fold_changes(changes), origins_)) add(device, line);
     std::vector<ProblemLine> out;
     for (const std::string& key : order) {
       const auto& [devices, alike] = groups.at(key);
@@ -158,6 +161,7 @@ class Settings {
       one.is_written = true;
       one.devices = in_order(devices);
       one.causes = line.count;
+      one.items = line.ids;
       one.origin = line.origin;
       one.what = text_of(line);
       out.push_back(std::move(one));
@@ -175,6 +179,9 @@ class Settings {
     return line.path + " is " + line.value.substr(0, arrow) + ", desired " +
            line.value.substr(arrow + std::string_view(" → ").size());
   }
+  std::size_t index_of(const DriftEntry* item) const {
+    return static_cast<std::size_t>(item - report_.items.data());
+  }
   std::uint32_t origin(const DriftEntry& entry) {
     const auto [at, is_new] = numbers_.try_emplace(entry.origin, static_cast<std::uint32_t>(origins_.size()));
     if (is_new) origins_.push_back(entry.origin);
@@ -183,6 +190,7 @@ class Settings {
 
   const DriftReport& report_;
   std::map<std::string, std::vector<FoldableChange>> of_device_;
+  std::vector<std::pair<std::string, ChangeLine>> replaced_;  // with its device
   std::vector<PlanOrigin> origins_;
   std::map<PlanOrigin, std::uint32_t> numbers_;
 };
@@ -230,6 +238,7 @@ class Lines {
     same.causes += line.causes;
     same.explains += line.explains;
     same.unread += line.unread;
+    same.items.insert(same.items.end(), line.items.begin(), line.items.end());
   }
   std::vector<ProblemLine> take() {
     for (ProblemLine& one : all_) one.devices = in_order({one.devices.begin(), one.devices.end()});

@@ -16,10 +16,11 @@ struct ProblemLine {
   std::string what;    // "bgpd does not answer"
   std::string origin;  // "fabric.yaml:9 mtu": for a setting; else empty
   Problem::Kind kind = Problem::Kind::symptom;
-  bool is_written = false;   // a plan's changes correct it
-  std::size_t causes = 0;    // differences and unread entries that make up the problem
-  std::size_t explains = 0;  // further differences
-  std::size_t unread = 0;    // further entries that could not be read
+  bool is_written = false;           // a plan's changes correct it
+  std::size_t causes = 0;            // differences and unread entries that make up the problem
+  std::size_t explains = 0;          // further differences
+  std::size_t unread = 0;            // further entries that could not be read
+  std::vector<std::size_t> items{};  // the report's that the line is about, as cause or explained
 };
 
 std::vector<ProblemLine> problem_lines(const DriftReport& report);
@@ -32,7 +33,8 @@ std::string problems_text(const std::vector<ProblemLine>& problems, const Termin
 // The same without its title.
 std::string problem_rows_text(const std::vector<ProblemLine>& problems, const Terminal& terminal);
 
-// [{"kind", "devices", "what", "causes", "explains", "unread"}], in the same order.
+// [{"kind", "devices", "what", "causes", "explains", "unread"}], in the same order. `problem` of an item in
+// drift_json is an index into it.
 nlohmann::json problems_json(const std::vector<ProblemLine>& problems);
 
 }  // namespace lockstep

@@ -160,6 +160,14 @@ std::string_view state_of(TicketState state) {
   return "failed";
 }
 
+// Steps that run at the same time begin in any order.
+std::vector<const RecordedTicket*> by_step(const ShownChange& change) {
+  std::vector<const RecordedTicket*> out;
+  for (const RecordedTicket& one : change.tickets) out.push_back(&one);
+  std::ranges::stable_sort(out, {}, [](const RecordedTicket* one) { return one->ticket.step; });
+  return out;
+}
+
 }  // namespace
 
 std::string run_text(const RunHead& run) {
@@ -185,7 +193,8 @@ nlohmann::json run_json(const RunHead& run) {
 
 std::string history_text(const std::string& title, const ChangeHistory& history, const Terminal& terminal) {
   std::string out = terminal.paint(Ink::bold, "history of " + title) + "\n";
-  if (history.changes.empty() && history.series.empty()) return out + "  nothing was ever changed here\n";
+  if (history.changes.empty() && history.series.empty())
+    return out + "  no change is recorded here (`twin down` removes the history of a twin)\n";
   Table table({{"change", true},
                {"begun"},
                {"outcome"},
@@ -219,11 +228,11 @@ std::string change_text(const std::string& title, const ShownChange& change, con
                             record.ended.empty() ? "" : ", ended " + record.ended, record.author,
                             record.reason, record.digest);
   Table table({{"step", true}, {"device"}, {"driver"}, {"setting"}, {"before"}, {"after"}, {""}, {"note"}});
-  for (const RecordedTicket& one : change.tickets)
-    for (const Change& write : one.ticket.changes)
-      table.add({std::to_string(one.ticket.step), one.ticket.device, one.ticket.driver, write.path.text(),
+  for (const RecordedTicket* const one : by_step(change))
+    for (const Change& write : one->ticket.changes)
+      table.add({std::to_string(one->ticket.step), one->ticket.device, one->ticket.driver, write.path.text(),
                  value_text(write.path.row(), write.was), value_text(write.path.row(), write.want),
-                 outcome_words(state_of(one.state)), one.note});
+                 outcome_words(state_of(one->state)), one->note});
   out += table.empty() ? "  nothing was written\n" : table.render(terminal, "  ");
   for (const RunHead& run : change.change.runs)
     out += compose("  measured {}: {}, {}\n", run.at, run_text(run), counted(run.measured, "figure"));
@@ -234,17 +243,17 @@ nlohmann::json change_json(const std::string& cluster, bool twin, const ShownCha
   Json document = head("Change", cluster, twin);
   document.update(change_head_json(change.change));
   document["writes"] = Json::array();
-  for (const RecordedTicket& one : change.tickets)
-    for (const Change& write : one.ticket.changes)
-      document["writes"].push_back({{"step", one.ticket.step},
-                                    {"device", one.ticket.device},
-                                    {"driver", one.ticket.driver},
+  for (const RecordedTicket* const one : by_step(change))
+    for (const Change& write : one->ticket.changes)
+      document["writes"].push_back({{"step", one->ticket.step},
+                                    {"device", one->ticket.device},
+                                    {"driver", one->ticket.driver},
                                     {"path", write.path.text()},
                                     {"was", to_json(write.was)},
                                     {"want", to_json(write.want)},
-                                    {"state", state_of(one.state)},
-                                    {"begun", one.begun},
-                                    {"note", one.note}});
+                                    {"state", state_of(one->state)},
+                                    {"begun", one->begun},
+                                    {"note", one->note}});
   return document;
 }
 

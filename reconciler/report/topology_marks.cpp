@@ -69,7 +69,7 @@ class Marking {
     return Done{};
   }
 
-  // "gpu1:rail0 -> gpu2:rail0"; a group ("rail0 (1048576 B)") has no ends to mark.
+  // "gpu1:rail0 -> gpu2:rail0"; a group ("rail0 (1MiB)") has no ends to mark.
   Result<Done> mark_pair(const std::string& subject, Mark mark) {
     constexpr std::string_view kArrow = " -> ";
     const std::size_t arrow = subject.find(kArrow);

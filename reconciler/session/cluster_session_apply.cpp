@@ -199,7 +199,8 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   std::vector<std::string> notes;
   const bool measurable = !cluster_.catalog.validation_suites.empty();
   if (measurable && !request.measures && !plan.empty())
-    notes.emplace_back("not measured, as --no-measure asks");
+    notes.push_back(fmt::format("not measured, as --no-measure asks: `lockstep bench{}` measures it",
+                                cluster_.twin ? " --twin" : ""));
   if (request.measures && measurable) {
     options.measurer = measurer_;
     if (measurer_ == nullptr) {

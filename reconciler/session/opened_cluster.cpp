@@ -12,6 +12,7 @@
 #include "reconciler/session/numbers.hpp"
 #include "reconciler/twin/twin.hpp"
 #include "specs/fabric/proofs.hpp"
+#include "specs/fabric/undeclared_ports.hpp"
 
 namespace lockstep {
 namespace {
@@ -75,6 +76,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
   opened.compiled = compile(opened.catalog, options);
   move_into(opened.diagnostics, opened.compiled.diagnostics);
   move_into(opened.without_effect, std::exchange(opened.compiled.by_hand, {}));
+  move_into(opened.without_effect, undeclared_ports(opened.catalog, opened.compiled.topology));
   opened.maintenance = in_maintenance(opened.catalog, *options.today, opened.diagnostics);
   if (opened.valid()) move_into(opened.diagnostics, prove(opened.catalog, opened.compiled.topology));
   return opened;

@@ -117,7 +117,7 @@ class Runs {
   virtual Result<RunTotals> totals() const = 0;
 };
 
-// "gpu1:rail0 -> gpu2:rail0", "rail0 (1048576 B)": as Measurement::subject().
+// "gpu1:rail0 -> gpu2:rail0", "rail0 (1MiB)": as Measurement::subject().
 std::string subject_of(const RunFigure& figure);
 
 }  // namespace lockstep

@@ -291,7 +291,9 @@ Result<Done> preflight(const TwinRecord& record) {
         ErrorKind::unsupported,
         fmt::format("{} is not there: apt-get install lldpd, or leave LLDP out with --no-lldp", kLldpd)};
   if (record.agents && ::access(agent_program().c_str(), X_OK) != 0)
-    return Error{ErrorKind::unsupported, agent_program() + " is not there, and --agents needs it"};
+    return Error{ErrorKind::unsupported,
+                 "--agents needs " + agent_program() +
+                     ", which is not there: build the target lockstep-agent, or install the Debian package"};
   return Done{};
 }
 

@@ -92,7 +92,7 @@ constexpr std::array<Fault, 24> kFaults{{
      .make = break_agent_stopped},
     {.name = "bgp-neighbor-shutdown",
      .arguments = "DEVICE NEIGHBOR",
-     .what = "a BGP neighbour is shut down by configuration",
+     .what = "a BGP neighbor is shut down by configuration",
      .shown_by = "bgp/neighbor[NEIGHBOR]/shutdown; apply repairs it",
      .native = "bgpd vty: neighbor NEIGHBOR shutdown",
      .least = 1,

@@ -34,8 +34,11 @@ std::string text_of(const Literal& literal) {
 std::string why_not_set(Path path) {
   if (schema_row(path.row()).facet == Facet::effect)
     return path.text() + " is an effect: it can be observed, not set";
-  const std::string why = why_no_entry(path);
-  return why.empty() ? why : path.text() + " is no setting: " + why;
+  std::string why = why_no_entry(path);
+  if (why.empty()) return why;
+  if (path.key_count() > 0 && path.key(0).find('[') != std::string_view::npos)
+    why = "write a key for each of " + std::string(path.key(0)) + ": ranges are not allowed here";
+  return path.text() + " is no setting: " + why;
 }
 
 }  // namespace

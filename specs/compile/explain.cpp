@@ -311,7 +311,7 @@ Result<Explanation> explain(const Compiled& compiled, const Catalog& catalog, st
   const Entry* const entry = intent.want.find(path);
   if (entry == nullptr)
     return Error{ErrorKind::invalid_spec,
-                 "no spec says anything of " + path.text() + " on " + std::string(device)};
+                 "no spec says anything about " + path.text() + " on " + std::string(device)};
   Explanation out;
   out.device = device;
   out.path = path;

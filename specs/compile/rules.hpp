@@ -98,7 +98,7 @@ inline constexpr std::array kRules{
     RuleText{
         rule::pool_traffic,
         "what goes to the pool's addresses goes where the Fabric's routes and rules lead it; no route, rule, "
-        "address or fixed neighbour of others changes that"},
+        "address or fixed neighbor of others changes that"},
     RuleText{rule::forwarding, "a switch forwards"},
     RuleText{rule::link_local,
              "unnumbered BGP needs a link-local address on every fabric link (RFC 8950; Linux ip-sysctl: "

@@ -101,22 +101,22 @@ struct SwitchBuffer {
   void too_much(const Platform& platform, const BufferUse& use) const {
     const TopologyLink& link = context.topology.links[use.largest];
     const Fabric& fabric = context.catalog.fabrics[link.fabric];
-    std::vector<Related> related{{at, "the platform of " + name()}};
+    std::vector<Related> related{
+        {at, "the platform of " + name() + "; a class at " + format(BitRate{link.speed}) + " needs " +
+                 about(use.largest_headroom.size) + ": " + sources(use.largest_headroom)}};
     if (const RoceProfile* const profile = context.profiles[link.fabric])
       for (const TrafficClass& one : profile->classes)
         if (*one.lossless) related.push_back({one.at, "class " + *one.name + " is lossless"});
-    context.error("LS102", place(fabric.cabling[link.law].cable_length, link.at),
-                  std::to_string(use.ports) + " lossless ports of " + name() + " need " +
-                      about(use.headroom) + " of headroom, and " + platform.name + " has " +
-                      about(use.headroom_most) + (use.headroom_most < use.buffer ? " for it" : ""),
-                  std::string(use.headroom_most < use.buffer ? "a larger share of the pool headroom, " : "") +
-                      "shorter cables, a smaller MTU, fewer lossless classes" +
-                      std::string(use.largest_headroom.rule == HeadroomRule::table
-                                      ? ", "
-                                      : ", or less smallPackets in the RoceProfile; ") +
-                      about(use.largest_headroom.size) + " a class at " + format(BitRate{link.speed}) +
-                      " follow from " + sources(use.largest_headroom),
-                  std::move(related));
+    context.error(
+        "LS102", place(fabric.cabling[link.law].cable_length, link.at),
+        std::to_string(use.ports) + " lossless ports of " + name() + " need " + about(use.headroom) +
+            " of headroom, and " + platform.name + " has " + about(use.headroom_most) +
+            (use.headroom_most < use.buffer ? " for it" : ""),
+        std::string(use.headroom_most < use.buffer ? "a larger share of the pool headroom, " : "") +
+            "shorter cables, a smaller MTU, fewer lossless classes" +
+            (use.largest_headroom.rule == HeadroomRule::table ? ""
+                                                              : ", or less smallPackets in the RoceProfile"),
+        std::move(related));
   }
 
   void prove_ecn(const PfcPoint& fires) const {

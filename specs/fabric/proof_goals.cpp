@@ -117,11 +117,13 @@ void prove_capacity(const ProofContext& context, const RolloutPolicy& policy, Fa
       device = one;
     }
     if (device == kNone || best >= (*wanted[tier])->fraction()) continue;
+    const std::string role(to_string(static_cast<DeviceRole>(tier)));
     context.warning("LS119", wanted[tier]->at,
-                    "with " + context.topology.devices[device].name + " down " + percent(best) +
-                        " is left, and " + format(**wanted[tier]) + " must be",
-                    "a lower minCapacity, or more " + std::string(to_string(static_cast<DeviceRole>(tier))) +
-                        "s: no change that interrupts one could be rolled out",
+                    "if " + context.topology.devices[device].name + " is down, " + percent(best) +
+                        " of the " + role + " capacity is left; minCapacity requires " +
+                        format(**wanted[tier]),
+                    "lower minCapacity, or add more devices of role " + role +
+                        ": no change that interrupts one could be rolled out",
                     {{place(context.catalog.fabrics[fabric].topology, context.catalog.fabrics[fabric].at),
                       "in Fabric/" + *context.catalog.fabrics[fabric].metadata.name}});
   }

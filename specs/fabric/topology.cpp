@@ -350,7 +350,7 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
         report(fabric_code::no_such_port, at,
                topology.devices[device].name + " has no port called " + std::string(name),
                "add it to the DeviceSet's interfaces or ports",
-               {{set.interfaces.empty() ? set.at : set.interfaces.front().name.at,
+               {{set.interfaces.empty() ? set.ports.front().name.at : set.interfaces.front().name.at,
                  "its ports are declared here"}});
       return;
     }

@@ -54,21 +54,26 @@ void lay_rail(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnost
   const std::uint32_t rails = ports / (law.planes * law.parallel);
   if (leaves % (law.planes * rails) != 0)
     return law.mismatch(diagnostics,
-                        number(rails) + " rails in " + number(law.planes) + " planes need a multiple of " +
-                            number(std::uint64_t{law.planes} * rails) + " leaves, not " + number(leaves),
-                        "name one leaf for each rail, plane and group of hosts");
+                        counted(rails, "rail") + " in " + counted(law.planes, "plane") +
+                            " need a multiple of " + number(std::uint64_t{law.planes} * rails) +
+                            " leaf switches, not " + number(leaves),
+                        "name one leaf switch for each rail and plane; more hosts need as many again");
   const std::uint32_t groups = leaves / (law.planes * rails);
   if (hosts > std::uint64_t{groups} * slots)
-    return law.mismatch(diagnostics,
-                        number(hosts) + " hosts do not fit: " + counted(groups, "group") +
-                            " of leaves with " + counted(slots, "port") +
-                            (groups == 1 ? " takes " : " take ") + number(std::uint64_t{groups} * slots),
-                        "name more leaf ports, or more leaves");
+    return law.mismatch(
+        diagnostics,
+        number(hosts) +
+            " hosts do not fit: " + (groups == 1 ? "1 leaf switch" : number(groups) + " leaf switches") +
+            (law.planes == 1 ? " for each rail" : " for each rail and plane") +
+            (groups == 1 ? " takes " : " take ") + counted(std::uint64_t{groups} * slots, "host") +
+            (groups == 1 ? "" : ", " + number(slots) + " each"),
+        "name more ports of leaf switches, or more leaf switches");
   if (groups > 1 && hosts <= std::uint64_t{groups - 1} * slots)
-    return law.mismatch(diagnostics,
-                        number(hosts) + " hosts leave some of the " + number(leaves) +
-                            " leaves without any: they fit in fewer",
-                        "name only leaves that are cabled; a group of hosts fills a leaf's ports first");
+    return law.mismatch(
+        diagnostics,
+        number(hosts) + " hosts leave some of the " + number(leaves) +
+            " leaf switches without any: they fit in fewer",
+        "name only leaf switches that are cabled; hosts fill the ports of the first ones first");
   out.reserve(out.size() + std::size_t{hosts} * ports);
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const std::uint32_t group = host / slots;

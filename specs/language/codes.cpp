@@ -108,7 +108,7 @@ constexpr CodeRow rows[] = {
     {code::no_default_class, "a profile has a class called `default`, for the DSCPs that no class lists",
      "a packet of any DSCP is put into some queue",
      "add a class called default, or rename the class that takes the remaining DSCPs"},
-    {code::no_effect, "a field is one that lockstep acts on (reported by `validate` only)",
+    {code::no_effect, "a field is one that lockstep acts on (a note, by `validate` only)",
      "the field loads, and nothing uses it yet",
      "remove it, or keep it for a later version: it does no harm"},
     {code::not_as_reported, "an exception under `allow` is written as a drift report shows the state",
@@ -116,6 +116,9 @@ constexpr CodeRow rows[] = {
     {code::by_hand, "a setting of a NIC's firmware is one that lockstep sets (reported by `validate` only)",
      "lockstep compares such a setting, and changing it requires manual action",
      "set it with the vendor's tool (mstconfig, niccli), then run `lockstep drift`"},
+    {code::undeclared_ports, "the ports of a switch are declared (a note, by `validate` only)",
+     "port names are then taken from the cabling, and a wrong one is found only on the device",
+     "list them in the DeviceSet, such as ports: [{name: \"swp[1-32]\"}]"},
 
     {code::duplicate_object, "a kind and name are used once", "which of two objects applies would be chance",
      "rename or remove one of them"},
@@ -145,5 +148,7 @@ constexpr CodeRow rows[] = {
 }  // namespace
 
 std::span<const CodeRow> language_codes() { return rows; }
+
+bool is_note(std::string_view code) { return code == code::no_effect || code == code::undeclared_ports; }
 
 }  // namespace lockstep

@@ -20,6 +20,9 @@ struct CodeRow {
 
 std::span<const CodeRow> language_codes();
 
+// What these numbers report is no mistake: it is shown as a note, and `validate --strict` accepts it.
+bool is_note(std::string_view code);
+
 namespace code {
 inline constexpr std::string_view unreadable = "LS0001";
 inline constexpr std::string_view no_specs = "LS0002";
@@ -61,6 +64,7 @@ inline constexpr std::string_view no_default_class = "LS1021";
 inline constexpr std::string_view no_effect = "LS1022";
 inline constexpr std::string_view not_as_reported = "LS1023";
 inline constexpr std::string_view by_hand = "LS1024";
+inline constexpr std::string_view undeclared_ports = "LS1025";
 
 inline constexpr std::string_view duplicate_object = "LS1101";
 inline constexpr std::string_view dangling_reference = "LS1102";

@@ -154,14 +154,20 @@ void append_source(std::string& out, Lines& lines, const Position& at, std::size
   out += "  " + std::string(number.size(), ' ') + " | " + paint(colour, shown.marks) + "\n";
 }
 
+std::string_view severity_of(const Diagnostic& one) {
+  if (one.severity == Severity::error) return "error";
+  return is_note(one.code) ? "note" : "warning";
+}
+
 std::string render(const Diagnostic& one, Lines& lines, Colour colour) {
   const Paint paint{colour};
-  const bool error = one.severity == Severity::error;
+  const std::string_view severity = severity_of(one);
+  const std::string_view ink = one.severity == Severity::error ? red : is_note(one.code) ? cyan : yellow;
   const std::string where = place(lines, one.at);
   std::string out = where.empty() ? "" : paint(bold, where + ":") + " ";
-  out += paint(error ? red : yellow, std::string(error ? "error " : "warning ") + one.code) + ": ";
+  out += paint(ink, std::string(severity) + " " + one.code) + ": ";
   out += printable(one.message) + "\n";
-  append_source(out, lines, one.at, one.length, error ? red : yellow, paint);
+  append_source(out, lines, one.at, one.length, ink, paint);
   if (!one.hint.empty()) out += "  " + paint(cyan, "hint") + ": " + printable(one.hint) + "\n";
   for (const Related& other : one.related) {
     out +=
@@ -197,7 +203,7 @@ nlohmann::json error_report(const Diagnostics& all, const Sources& sources) {
   for (const Diagnostic& one : all) {
     nlohmann::json error = at_json(lines, one.at);
     error["code"] = one.code;
-    error["severity"] = one.severity == Severity::error ? "error" : "warning";
+    error["severity"] = severity_of(one);
     error["message"] = printable(one.message);
     error["hint"] = printable(one.hint);
     error["file"] = printable(lines.name(one.at));

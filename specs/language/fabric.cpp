@@ -125,7 +125,7 @@ constexpr Field routing_fields[] = {
     field<&Routing::protocol>("protocol", "bgp-unnumbered (RFC 8950), or none", {.required = true}),
     field<&Routing::asn>("asn", "AS numbers by role"),
     field<&Routing::timers>("timers", "BGP keepalive and hold times"),
-    field<&Routing::bfd>("bfd", "fast detection of lost neighbours", {.otherwise = "no BFD"}),
+    field<&Routing::bfd>("bfd", "fast detection of lost neighbors", {.otherwise = "no BFD"}),
     field<&Routing::ecmp>("ecmp", "use of equal paths"),
     field<&Routing::load_balancing>("loadBalancing", "how flows are spread over equal paths"),
 };
@@ -142,7 +142,7 @@ constexpr Field vlan_fields[] = {
 constexpr Field allow_fields[] = {
     field<&AllowedState::route>("route", "a route, as `lockstep drift` shows it", {.form = Form::filled}),
     field<&AllowedState::rule>("rule", "a rule, as `lockstep drift` shows it", {.form = Form::filled}),
-    field<&AllowedState::neighbor>("neighbor", "a fixed neighbour, as `lockstep drift` shows it",
+    field<&AllowedState::neighbor>("neighbor", "a fixed neighbor, as `lockstep drift` shows it",
                                    {.form = Form::filled}),
     field<&AllowedState::filter>("filter", "a packet filter, as `lockstep drift` shows it",
                                  {.form = Form::filled}),

@@ -113,8 +113,22 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x | 32) == (y | 32); });
 }
 
-Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Unit> units, std::string_view what,
-                                   std::uint64_t most) {
+// What to write instead of an unknown unit; empty: not known.
+std::string units_meant(std::string_view number, std::string_view suffix, std::span<const Unit> units) {
+  if (units.data() == rate_units && suffix.find('B') != suffix.npos)
+    return "; a rate is in bits, not bytes, such as 400Gbps";
+  std::string out;
+  for (const Unit& unit : units) {
+    const std::size_t common = std::min(suffix.size(), unit.suffix.size());
+    if (same_letters(unit.suffix.substr(0, common), suffix.substr(0, common)))
+      out += (out.empty() ? "; write " : " or ") + std::string(number) + std::string(unit.suffix);
+  }
+  return out;
+}
+
+// `usual`: a unit that fields of the type often have.
+Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Unit> units, std::string_view usual,
+                                   std::string_view what, std::uint64_t most) {
   const Digits digits = read_digits(text);
   if (digits.length == 0) return wrong(text, what);
   const std::string_view suffix = text.substr(digits.length);
@@ -127,12 +141,16 @@ Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Unit> 
       return wrong(text, std::string(what) + ": too fine to be held exactly");
     return amount.value;
   }
-  if (suffix.empty()) return wrong(text, std::string(what) + ": the unit is missing");
+  const std::string_view number = text.substr(0, digits.length);
+  if (suffix.empty())
+    return wrong(text, std::string(what) + ": the unit is missing; write " + std::string(number) +
+                           std::string(usual) + ", for example");
+  const bool is_bytes = units.data() == rate_units && suffix.find('B') != suffix.npos;
   for (const Unit& unit : units)
-    if (same_letters(unit.suffix, suffix))
-      return wrong(text, std::string(what) + ": write " + std::string(text.substr(0, digits.length)) +
-                             std::string(unit.suffix));
-  return wrong(text, std::string(what) + ": unknown unit '" + std::string(suffix.substr(0, 20)) + "'");
+    if (same_letters(unit.suffix, suffix) && !is_bytes)
+      return wrong(text, std::string(what) + ": write " + std::string(number) + std::string(unit.suffix));
+  return wrong(text, std::string(what) + ": unknown unit '" + std::string(suffix.substr(0, 20)) + "'" +
+                         units_meant(number, suffix, units));
 }
 
 std::string format_scaled(std::uint64_t value, std::span<const Unit> units) {
@@ -183,28 +201,30 @@ std::optional<unsigned> day_of(std::string_view name) {
 }  // namespace
 
 Result<BitRate> parse_bit_rate(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, rate_units, "a bit rate such as 400Gbps", most_i64));
+  TRY(const std::uint64_t value,
+      parse_scaled(text, rate_units, "Gbps", "a bit rate such as 400Gbps", most_i64));
   return BitRate{value};
 }
 
 Result<ByteCount> parse_byte_count(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, byte_units, "an amount such as 150KB or 1MiB", most_i64));
+  TRY(const std::uint64_t value,
+      parse_scaled(text, byte_units, "KB", "an amount such as 150KB or 1MiB", most_i64));
   return ByteCount{value};
 }
 
 Result<Length> parse_length(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, length_units, "a length such as 5m", most_i64));
+  TRY(const std::uint64_t value, parse_scaled(text, length_units, "m", "a length such as 5m", most_i64));
   return Length{value};
 }
 
 Result<Duration> parse_duration(std::string_view text) {
   TRY(const std::uint64_t value,
-      parse_scaled(text, time_units, "a time such as 200ms, 30min or 2h", most_i64));
+      parse_scaled(text, time_units, "s", "a time such as 200ms, 30min or 2h", most_i64));
   return Duration(static_cast<std::int64_t>(value));
 }
 
 Result<Ratio> parse_ratio(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, ratio_units, "a share such as 90%", 0xffffffffU));
+  TRY(const std::uint64_t value, parse_scaled(text, ratio_units, "%", "a share such as 90%", 0xffffffffU));
   return Ratio{static_cast<std::uint32_t>(value)};
 }
 
@@ -245,7 +265,7 @@ Result<RateOrRatio> parse_rate_or_ratio(std::string_view text) {
     return both;
   }
   TRY(const std::uint64_t value,
-      parse_scaled(text, rate_units, "a bit rate such as 40Gbps or a share such as 5%", most_i64));
+      parse_scaled(text, rate_units, "Gbps", "a bit rate such as 40Gbps or a share such as 5%", most_i64));
   both.rate = {value};
   return both;
 }

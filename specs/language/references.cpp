@@ -257,10 +257,12 @@ class References {
     for (std::string& name : devices_.expand(list, ports))
       if (!std::binary_search(known.begin(), known.end(), name)) unknown.push_back(std::move(name));
     if (unknown.empty()) return;
+    const std::string meant = did_you_mean(unknown.front(), {known.begin(), known.end()});
+    sort_names(known);
     reporter_.error(code::unknown_interface, span(list),
                     std::string(who) + " names interface " + in_quotes(fold_hostlist(unknown)) +
                         ", which DeviceSet " + in_quotes(*set.metadata.name) + " does not list",
-                    did_you_mean(unknown.front(), {known.begin(), known.end()}));
+                    "it lists " + fold_hostlist(known) + (meant.empty() ? "" : "; " + meant));
   }
 
   void check_selector(const Said<Selector>& selector, std::string_view who) {

@@ -58,6 +58,16 @@ bool wrong_type(const Node& node, std::string_view noun, std::string hint, Repor
   return false;
 }
 
+// "write 9000, without a unit", for "9k".
+std::string without_unit(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 0 || digits == text.size()) return "";
+  const std::string number(text.substr(0, digits));
+  const std::string_view unit = text.substr(digits);
+  if (unit == "k" || unit == "K" || unit == "KB") return "write " + number + "000, without a unit";
+  return unit == "B" ? "write " + number + ", without a unit" : "write it without a unit";
+}
+
 bool is_object_name(std::string_view text) {
   constexpr std::size_t longest = 253;  // RFC 1123 2.1, and Kubernetes object names
   const auto inside = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; };
@@ -189,8 +199,10 @@ bool load_integer(const Node& node, const Limits& limits, std::int64_t least, st
   const char* end = node.text.data() + node.text.size();
   const auto [stop, result] = std::from_chars(node.text.data(), end, out);
   if (stop != end || result == std::errc::invalid_argument)
-    return wrong_type(node, noun,
-                      looks_like_number(node.text) ? "write it without sign, point or quotes" : "", reporter);
+    return wrong_type(
+        node, noun,
+        looks_like_number(node.text) ? "write it without sign, point or quotes" : without_unit(node.text),
+        reporter);
   if (!node.plain) return wrong_type(node, noun, "remove the quotes", reporter);
   least = std::max(least, limits.least);
   most = std::min<std::uint64_t>(most, static_cast<std::uint64_t>(limits.most));

@@ -310,7 +310,7 @@ inline constexpr std::array kPortRows{
         .power = Power::performance},
     Row{.pattern = "interface[*]/peer",
         .type = EntryType::text,
-        .doc = "LLDP neighbour (802.1AB): device:port",
+        .doc = "LLDP neighbor (802.1AB): device:port",
         .facet = Facet::effect,
         .takes = Takes::read_only,
         .follows = Follows::link,

@@ -84,7 +84,7 @@ inline constexpr std::array kRoutingRows{
         .rests_on = kBgp},
     Row{.pattern = "bgp/neighbor[*]",
         .type = EntryType::present,
-        .doc = "an unnumbered BGP neighbour (RFC 8950), by the interface it is on",
+        .doc = "an unnumbered BGP neighbor (RFC 8950), by the interface it is on",
         .disruption = Disruption::traffic,
         .refers_to = "bgp/router-id",
         .collection = true,
@@ -189,7 +189,7 @@ inline constexpr std::array kRoutingRows{
         .takes = Takes::read_only},
     Row{.pattern = "diverted[*]/neighbors",
         .type = EntryType::list,
-        .doc = "neighbours of a pool (key: its prefix) with a hardware address that ARP never corrects: "
+        .doc = "neighbors of a pool (key: its prefix) with a hardware address that ARP never corrects: "
                "'ADDRESS at HARDWARE-ADDRESS on PORT'",
         .compare = Compare::within,
         .facet = Facet::effect,

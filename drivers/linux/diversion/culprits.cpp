@@ -215,7 +215,7 @@ std::vector<std::string> silent_ports(const Ground& ground) {
   for (const Link& port : ground.network.links)
     if (ground.ports.contains(port.index) && port.no_arp && port.hardware_address.size() == kEthernet &&
         port.kind != "dummy")
-      out.push_back(port.name + " asks for no neighbours (arp off)");
+      out.push_back(port.name + " asks for no neighbors (arp off)");
   return out;
 }
 

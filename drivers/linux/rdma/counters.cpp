@@ -63,7 +63,7 @@ constexpr Meaning kMeanings[] = {
     {Signal::pcie_stalls, "pcie-stalls", Side::source, "the host took data slowly over PCIe",
      "link width and speed, ACS, IOMMU, MaxReadRequest"},
     {Signal::send_errors, "send-errors", Side::source, "packets could not be handed to the network here",
-     "the route, the neighbour entry or the port's queue here"},
+     "the route, the neighbor entry or the port's queue here"},
 };
 
 // '#' matches one or more digits.

@@ -313,19 +313,19 @@ TEST(CommandLineDeathTest, FailedWriteOfOutputIsAnError) {
   run_with_output(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), std::move(words));
 }
 
-TEST(CommandLineDeathTest, BrokenPipeIsOneErrorAndNoSignal) {
+TEST(CommandLineDeathTest, BrokenPipeEndsSilentlyAndByNoSignal) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
-  const char* const once = "^error: can't write the output: Broken pipe\n$";
-  EXPECT_EXIT(run_without_reader({"schema"}), testing::ExitedWithCode(1), once);
-  EXPECT_EXIT(run_without_reader({"topology", pod}), testing::ExitedWithCode(1), once);
-  EXPECT_EXIT(run_without_reader({"twin", "break", "--list"}), testing::ExitedWithCode(1), once);
+  const auto silent = testing::ExitedWithCode(128 + SIGPIPE);
+  EXPECT_EXIT(run_without_reader({"schema"}), silent, "^$");
+  EXPECT_EXIT(run_without_reader({"topology", pod}), silent, "^$");
+  EXPECT_EXIT(run_without_reader({"twin", "break", "--list"}), silent, "^$");
 }
 
 TEST(CommandLineDeathTest, WatchEndsOnABrokenPipe) {
   const std::string host = LOCKSTEP_SOURCE_DIR "/examples/one-host";
-  const char* const error = "error: can't write the output: Broken pipe";
-  EXPECT_EXIT(run_without_reader({"watch", host}), testing::ExitedWithCode(1), error);
-  EXPECT_EXIT(run_without_reader({"watch", "-o", "json", host}), testing::ExitedWithCode(1), error);
+  const auto ended = testing::ExitedWithCode(128 + SIGPIPE);
+  EXPECT_EXIT(run_without_reader({"watch", host}), ended, "");
+  EXPECT_EXIT(run_without_reader({"watch", "-o", "json", host}), ended, "");
 }
 
 }  // namespace

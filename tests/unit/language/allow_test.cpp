@@ -54,7 +54,7 @@ TEST(Allow, OtherTextIsAnErrorAtItsPlace) {
   for (const std::string what :
        {"route: 'rule 5: from all blackhole'", "route: address 10.64.1.1/32 on extra0",
         "route: rail0 is under br0 (bridge)", "route: 10.64.1.1 from 10.64.0.1 iif swp1",
-        "neighbor: rail0 asks for no neighbours (arp off)", "filter: forward drops"})
+        "neighbor: rail0 asks for no neighbors (arp off)", "filter: forward drops"})
     EXPECT_EQ(said_of("{" + what + ", reason: x, until: 2026-12-01}").substr(0, 8), "LS1023 1") << what;
   EXPECT_EQ(said_of("{rule: from all blackhole, reason: x, until: 2026-12-01}"),
             "LS1023 14:14: 'from all blackhole' is no rule as a report names it\n");

@@ -33,7 +33,22 @@ TEST(Quantity, ReadsUnits) {
 
 TEST(Quantity, ReportsAMissingOrMisspeltUnit) {
   EXPECT_EQ(parse_bit_rate("400").error().what,
-            "'400' is not a bit rate such as 400Gbps: the unit is missing");
+            "'400' is not a bit rate such as 400Gbps: the unit is missing; write 400Gbps, for example");
+  EXPECT_EQ(parse_duration("3").error().what,
+            "'3' is not a time such as 200ms, 30min or 2h: the unit is missing; write 3s, for example");
+  EXPECT_EQ(parse_bit_rate("400G").error().what,
+            "'400G' is not a bit rate such as 400Gbps: unknown unit 'G'; write 400Gbps");
+  EXPECT_EQ(parse_byte_count("9k").error().what,
+            "'9k' is not an amount such as 150KB or 1MiB: unknown unit 'k'; write 9KB or 9KiB");
+  EXPECT_EQ(parse_duration("5sec").error().what,
+            "'5sec' is not a time such as 200ms, 30min or 2h: unknown unit 'sec'; write 5s");
+  EXPECT_EQ(parse_duration("5q").error().what,
+            "'5q' is not a time such as 200ms, 30min or 2h: unknown unit 'q'");
+  for (const std::string unit : {"GB", "GBps"})
+    EXPECT_EQ(parse_bit_rate("50" + unit).error().what,
+              "'50" + unit + "' is not a bit rate such as 400Gbps: unknown unit '" + unit +
+                  "'; a rate is in bits, not bytes, such as 400Gbps")
+        << "eight times as much may be meant";
   EXPECT_EQ(parse_bit_rate("400gbps").error().what,
             "'400gbps' is not a bit rate such as 400Gbps: write 400Gbps");
   EXPECT_EQ(parse_byte_count("150kb").error().what,

@@ -207,7 +207,7 @@ TEST_F(Diverted, ReportsAPortThatIsEnslavedToAnotherDevice) {
 TEST_F(Diverted, ReportsAPortWithoutArp) {
   ASSERT_EQ(ip("link set rail0 arp off"), 0);
   const Texts named = culprits("diverted[10.64.0.0/16]/neighbors");
-  EXPECT_NE(std::ranges::find(named, "rail0 asks for no neighbours (arp off)"), named.end());
+  EXPECT_NE(std::ranges::find(named, "rail0 asks for no neighbors (arp off)"), named.end());
   EXPECT_FALSE(arrives("10.64.1.1"));
   ASSERT_EQ(ip("link set rail0 arp on"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});

@@ -81,6 +81,36 @@ TEST_F(BenchReport, PairsLeftOutByAGateAreReportedAndCounted) {
   EXPECT_EQ(coverage["uncovered"].size(), 4U);
 }
 
+TEST_F(BenchReport, ReasonOfCpuLimitedMeasurementsIsGivenOnce) {
+  for (bench::Measurement& one : outcomes_[0].benchmarks[0].measurements) {
+    one.cpu_limited = true;
+    one.cpu_reason = one.from + " ran or waited for a CPU 91% of the window";
+  }
+  const std::string text = bench_text(outcomes_, Terminal{});
+  const std::string reason = "ran or waited for a CPU";
+  const std::size_t at = text.find(reason);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.find(reason, at + 1), std::string::npos) << text;
+  EXPECT_NE(text.find("    cpu-limited: 2 of 2 measurements, such as: gpu1:rail0 ran or waited"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(BenchReport, BenchmarkThatTheChangeCannotAffectHasNoTransport) {
+  outcomes_[0].benchmarks[0].measurements.clear();
+  outcomes_[0].benchmarks[0].transport.clear();
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(text.find("  not run: the change cannot affect it\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("over"), std::string::npos) << text;
+}
+
+TEST(BenchSubject, SizeOfAGroupHasItsUnit) {
+  bench::Measurement one;
+  one.group = "rail0";
+  one.bytes = 4194304;
+  EXPECT_EQ(one.subject(), "rail0 (4MiB)");
+}
+
 class StoppedBench : public BenchReport {
  protected:
   StoppedBench() : pairs_(outcomes_[0].benchmarks[0].measurements) { stop(pairs_[1]); }

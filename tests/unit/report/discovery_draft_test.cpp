@@ -71,7 +71,7 @@ TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
         std::string("leaf0")}) {
     const std::string draft = discovery_draft({device_with("gpu1", "rail0", peer)}, false);
     EXPECT_EQ(draft.find("cabling"), std::string::npos) << draft;
-    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbour '");
+    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbor '");
     ASSERT_NE(comment, std::string::npos) << draft;
     EXPECT_EQ(draft.find("\n---", comment + 1), draft.find('\n', comment + 1)) << "one line: " << draft;
   }
@@ -315,9 +315,9 @@ TEST(DiscoveryDraft, HasOneCableAPort) {
   const std::string draft = discovery_draft(all, true);
   EXPECT_NE(draft.find("- {from: \"gpu2:rail0\", to: \"leaf0:swp1\"}\n"), std::string::npos) << draft;
   EXPECT_EQ(draft.find("{from: \"gpu1"), std::string::npos) << draft;
-  EXPECT_NE(draft.find("\n# left out: gpu1:rail0's neighbour 'leaf0:swp1': another cable"), std::string::npos)
+  EXPECT_NE(draft.find("\n# left out: gpu1:rail0's neighbor 'leaf0:swp1': another cable"), std::string::npos)
       << draft;
-  EXPECT_NE(draft.find("\n# left out: gpu3:rail0's neighbour 'gpu3:rail1': a device is not"),
+  EXPECT_NE(draft.find("\n# left out: gpu3:rail0's neighbor 'gpu3:rail1': a device is not"),
             std::string::npos)
       << draft;
 }

@@ -57,14 +57,14 @@ std::vector<DiscoveredDevice> found() {
   host.rdma = {rdma};
   host.settings = {
       {"cpu/governor", "powersave", ""}, {"memlock", "", "not set"}, {"pcie/acs", "", "not set"}};
-  host.notes = {"neighbours: none heard"};
+  host.notes = {"neighbors: none heard"};
   return {{"gpu1", "host", host}};
 }
 
 TEST(Discovery, TablesNoteWhatIsMissing) {
   EXPECT_EQ(
       discovery_text(found(), Terminal{}),
-      R"(device  port   driver       speed   mtu  state  addresses  neighbour   pci           pcie                 numa  rdma
+      R"(device  port   driver       speed   mtu  state  addresses  neighbor    pci           pcie                 numa  rdma
 gpu1    rail0  mlx5_core  400Gbps  9000  up                leaf0:swp1  0000:13:00.0  32.0 GT/s x8 of x16     0  mlx5_0
 
 device  port   autoneg  speeds            fec         rings                             channels           module
@@ -80,7 +80,7 @@ gpu1    0000:84:00.0  nvidia 2330  nvidia     1  32.0 GT/s x16                  
 device  setting       value
 gpu1    cpu/governor  powersave
 note: memlock, pcie/acs: not set (gpu1)
-note: neighbours: none heard (gpu1)
+note: neighbors: none heard (gpu1)
 )");
 }
 

@@ -135,6 +135,13 @@ TEST(DriftFormats, RaiseNoAlarmForDevicesInMaintenance) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
+TEST(DriftFormats, NameTheSettingsThatAreNotSupported) {
+  const nlohmann::json expected = nlohmann::json::parse(
+      R"([{"reason": "veth has no DCB", "settings": ["interface[*]/pfc"], "entries": 1,
+           "devices": ["leaf0"]}])");
+  EXPECT_EQ(drift_json(sample())["notApplied"], expected);
+}
+
 TEST(DriftText, NamesDeviceEntryWantHaveAndLine) {
   const std::string text = drift_text(sample(), Terminal{}, Detail::every_change);
   EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000     1500    traffic     specs/fabric.yaml:9:8 mtu"),
@@ -174,7 +181,8 @@ TEST(DriftText, ManualActionsAreListedSeparatelyAndCount) {
                 "  no interface is called rail7 here (2 entries)  gpu1\n"
                 "  rdma-core is not installed (package[rdma-core], desired >=44, actual (absent))  gpu1\n"
                 "not supported on these devices\n"
-                "  veth has no DCB (1 entry)  leaf0\n"),
+                "  veth has no DCB (1 entry)  leaf0\n"
+                "    interface[*]/pfc\n"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find("5 differences"), std::string::npos) << text;
@@ -196,6 +204,66 @@ TEST(DriftSarif, HasManualActionsWithTheirReason) {
   EXPECT_EQ(results[4]["ruleId"], "lockstep/notApplied");
   EXPECT_EQ(results[4]["message"]["text"],
             "gpu1 package[rdma-core]: desired >=44, actual (absent); rdma-core is not installed");
+}
+
+// Entries of one problem: the port's address was replaced, and two settings of its neighbor differ alike.
+DriftReport with_a_replaced_address() {
+  DriftReport report;
+  report.devices = 1;
+  const auto add = [&report](const char* path, Value want, Value have) {
+    report.items.push_back({.device = "node2",
+                            .path = *Path::parse(path),
+                            .want = want,
+                            .have = have,
+                            .state = DriftState::drifted,
+                            .disruption = Disruption::traffic,
+                            .origin = {"specs/fabric.yaml", 9, 8, "Fabric/backend", "address"},
+                            .reason = ""});
+  };
+  add("interface[rail0]/address[10.64.0.5/31]", Value::boolean(true), Value{});
+  add("interface[rail0]/address[192.0.2.1/31]", Value{}, Value::boolean(true));
+  add("interface[rail0]/mtu", Value::integer(9000), Value::integer(1500));
+  add("interface[rail1]/mtu", Value::integer(9000), Value::integer(1500));
+  report.problems = {{Problem::Kind::setting, {{0, 1}, {}}, {}}};
+  return report;
+}
+
+TEST(DriftText, AReplacedAddressIsOneDifferenceOfValue) {
+  const DriftReport report = with_a_replaced_address();
+  EXPECT_TRUE(drift_text(report, Terminal{})
+                  .starts_with("2 problems\n  node2: interface[rail0]/address is 192.0.2.1/31, desired "
+                               "10.64.0.5/31  fabric.yaml:9 address\n"))
+      << drift_text(report, Terminal{});
+}
+
+TEST(DriftJson, EachDifferenceNamesItsProblem) {
+  const nlohmann::json document = drift_json(with_a_replaced_address());
+  const nlohmann::json& problems = document["problems"];
+  ASSERT_EQ(problems.size(), 2U) << document;
+  for (const nlohmann::json& item : document["items"]) {
+    const bool is_mtu = item["path"].get<std::string>().ends_with("/mtu");
+    EXPECT_NE(problems[item["problem"].get<std::size_t>()]["what"].get<std::string>().find(
+                  is_mtu ? "/mtu is" : "/address is"),
+              std::string::npos)
+        << document;
+  }
+  EXPECT_FALSE(drift_json(with_findings())["items"][3].contains("problem")) << "no difference";
+}
+
+TEST(DriftText, OnlyWhatDiffersAlikeIsCountedAsAlike) {
+  DriftReport report = with_a_replaced_address();
+  report.problems = {{Problem::Kind::setting, {{0, 1, 2, 3}, {}}, {{4}, {}}}};
+  report.items.push_back(report.items[2]);
+  report.items.back().path = *Path::parse("fib[10.64.0.4/31]");
+  EXPECT_TRUE(drift_text(report, Terminal{})
+                  .starts_with("1 problem\n  node2: interface[rail0]/address is 192.0.2.1/31, desired "
+                               "10.64.0.5/31; interface[rail0]/mtu is 1500, desired 9000 (and 1 alike) "
+                               "(explains 1 difference)"))
+      << drift_text(report, Terminal{});
+  report.items[0].path = *Path::parse("interface[rail1]/address[10.64.0.5/31]");
+  EXPECT_NE(drift_text(report, Terminal{}).find("interface[rail1]/address[10.64.0.5/31] is missing"),
+            std::string::npos)
+      << drift_text(report, Terminal{}) << ": of another port, so not replaced";
 }
 
 TEST(DriftText, FoldsDevicesThatWereNotObservedForOneReason) {

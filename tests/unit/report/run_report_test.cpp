@@ -80,5 +80,21 @@ TEST_F(RunReport, ReportsOtherDifferencesAndUnknowns) {
             "  0 of 0 figures worse, 0 better, by more than the noise measured and 5%\n");
 }
 
+TEST(ShownChangeReport, WritesAreInTheOrderOfTheirSteps) {
+  ShownChange change;
+  for (const std::uint32_t step : {3U, 1U, 2U}) {
+    RecordedTicket one;
+    one.ticket.step = step;
+    one.ticket.device = "gpu" + std::to_string(step);
+    one.ticket.changes = {{*Path::parse("interface[rail0]/mtu"), Value::integer(1500), Value::integer(9000)}};
+    change.tickets.push_back(one);
+  }
+  const std::string text = change_text("pod", change, Terminal{});
+  EXPECT_LT(text.find("gpu1"), text.find("gpu2")) << text;
+  EXPECT_LT(text.find("gpu2"), text.find("gpu3")) << text;
+  const nlohmann::json writes = change_json("pod", false, change)["writes"];
+  for (std::size_t i = 0; i < writes.size(); ++i) EXPECT_EQ(writes[i]["step"], i + 1);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -24,6 +24,7 @@ TEST(WatchEvents, JsonMatchesThatOfDrift) {
   EXPECT_EQ(event["event"], "drift");
   EXPECT_EQ(event["microseconds"], 7);
   event.erase("event");
+  event["problem"] = 0;  // an event by itself is not of a list of problems
   event.erase("microseconds");
   event.erase("time");
   DriftReport report;

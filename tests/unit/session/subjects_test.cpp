@@ -64,7 +64,7 @@ TEST_F(Subjects, CrossEveryPossiblePath) {
   EXPECT_TRUE(crosses(far, {"leaf1"}));
   EXPECT_FALSE(crosses(far, {"gpu3"}));
   EXPECT_FALSE(paths.cross(far, {})) << "nothing was changed";
-  EXPECT_TRUE(crosses("backend-slo/allreduce busbw median, rail0 (1048576 B)", {"gpu1"}));
+  EXPECT_TRUE(crosses("backend-slo/allreduce busbw median, rail0 (1MiB)", {"gpu1"}));
 }
 
 TEST_F(Subjects, NoLongerMeasuredOnesCrossNothing) {

@@ -139,7 +139,7 @@ TEST_F(Precheck, ReportsThePathToThePeer) {
   bad = good_;
   bad.neighbour = "failed";
   EXPECT_EQ(texts(bad),
-            Texts{"neighbour: 10.0.0.2 does not answer on eth0 (neighbour failed): it is off, or in "
+            Texts{"neighbor: 10.0.0.2 does not answer on eth0 (neighbor failed): it is off, or in "
                   "another VLAN"});
   bad.neighbour = "";
   EXPECT_EQ(texts(bad), Texts{}) << "never asked";
