@@ -16,6 +16,7 @@
 #include "reconciler/report/escape.hpp"
 #include "reconciler/store/utc_text.hpp"
 #include "specs/language/excerpt.hpp"
+#include "specs/language/kind_rows.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep {
@@ -54,7 +55,7 @@ int Console::end(int code) const {
 
 nlohmann::json Console::whole(nlohmann::json document) const {
   if (!document.contains("kind")) return document;  // a JSON Schema
-  document["apiVersion"] = "lockstep.dev/v1alpha1";
+  document["apiVersion"] = api_version;
   document["schemaVersion"] = kDocumentSchema;
   document["time"] = utc_text(std::chrono::system_clock::now());
   return document;

@@ -9,6 +9,7 @@
 
 #include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/digest.hpp"
+#include "specs/language/kind_rows.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "specs/model/value_json.hpp"
 
@@ -295,7 +296,7 @@ Json to_json(const Plan& plan) {
       {"remedies", plan.remedies()},      {"notApplicable", plan.not_applicable}, {"waves", plan.waves()}};
   for (std::size_t i = 0; i < kDisruptions.size(); ++i)
     summary["byDisruption"][kDisruptions[i]] = by_disruption[i];
-  Json out{{"apiVersion", "lockstep.dev/v1alpha1"},
+  Json out{{"apiVersion", api_version},
            {"kind", "Plan"},
            {"digest", plan.digest},
            {"summary", std::move(summary)},
@@ -310,7 +311,7 @@ Json to_json(const Plan& plan) {
 Result<Plan> plan_from_json(const Json& json) {
   TRY(const std::string kind, field<std::string>(json, "kind"));
   TRY(const std::string version, field<std::string>(json, "apiVersion"));
-  if (kind != "Plan" || version != "lockstep.dev/v1alpha1")
+  if (kind != "Plan" || version != api_version)
     return broken("it is not a Plan of lockstep.dev/v1alpha1");
   Plan plan;
   TRY(plan.digest, field<std::string>(json, "digest"));

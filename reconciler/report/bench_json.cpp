@@ -2,6 +2,7 @@
 #include <set>
 
 #include "reconciler/report/bench_report.hpp"
+#include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -106,7 +107,8 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
   // A benchmark that was stopped before it measured anything has no verdict.
   const bench::Verdict verdict =
       measurements_in(outcomes) == 0 ? bench::Verdict::unknown : verdict_of(outcomes);
-  return {{"kind", "BenchmarkReport"},
+  return {{"apiVersion", api_version},  // a document of its own also inside an ApplyReport
+          {"kind", "BenchmarkReport"},
           {"configHash", config_hash},
           {"verdict", to_string(verdict)},
           {"benchmarks", benchmarks},

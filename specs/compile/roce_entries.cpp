@@ -147,7 +147,7 @@ void RoceClass::add_class(PortIndex index, std::size_t number) {
   if (!priorities_[number].empty())
     list.add(path(row("interface[*]/class[*]/priority")), Value::set(priorities_[number]),
              number == default_ ? at(one, rule::default_class)
-                                : c_.origins.add(who_, priorities_of(one).front().at, "classes.priority"));
+                                : of(priorities_of(one).front(), "classes.priority"));
   const bool strict = *one.scheduling == Scheduling::strict;
   list.add(path(row("interface[*]/class[*]/strict")), strict,
            one.scheduling.said ? of(one.scheduling, "classes.scheduling") : at(one, "classes.scheduling"));

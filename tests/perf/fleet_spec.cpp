@@ -23,7 +23,7 @@ spec: {names: "g[1-@GROUPS]r[0-7]", role: leaf, platform: spectrum-4, drivers: [
 apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
 metadata: {name: spines}
-spec: {names: "p[0-7]s[1-@PER_PLANE]", role: spine, platform: spectrum-4, drivers: [linux, frr], connect: {agent: "https://{name}:7443"}}
+spec: {names: "p[0-7]s[1-@PER_PLANE]", role: spine, platform: spectrum-6, drivers: [linux, frr], connect: {agent: "https://{name}:7443"}}
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: HostProfile

@@ -64,6 +64,11 @@ TEST_F(BenchReport, JsonHasTheCountersOfEachMeasurement) {
                                                 {"side", "victim"}}}));
 }
 
+// An ApplyReport has such documents inside, which are read alone as well.
+TEST_F(BenchReport, DocumentHasItsApiVersionWithoutThePrinter) {
+  EXPECT_EQ(bench_json(outcomes_, "sha256:0").value("apiVersion", ""), "lockstep.dev/v1alpha1");
+}
+
 TEST_F(BenchReport, PairsLeftOutByAGateAreReportedAndCounted) {
   EXPECT_EQ(bench_text(outcomes_, Terminal{}).find("jobs"), std::string::npos);
   outcomes_[0].gate.busy = {"gpu3", "gpu4", "gpu5"};

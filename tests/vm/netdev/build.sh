@@ -9,7 +9,15 @@ folder=$(realpath -m "$1")
 module=$2
 . "$here/../../needs.sh"
 without_module() { not_tested "anything with $module: $*"; }
-download() { (cd "$1" && shift && apt-get -qq -o APT::Sandbox::User=root download "$@"); }
+download() { (cd "$1" && apt-get -qq -o APT::Sandbox::User=root download "$2=$3"); }
+# download_near FOLDER PACKAGE: of the kernel's version, or of a later build of the same release, which the archive has for
+# some days before the kernel that is signed.
+download_near() {
+  local offered
+  download "$1" "$2" "$version" 2>/dev/null && return
+  offered=$(apt-cache policy "$2" | awk '/Candidate:/ {print $2}')
+  [ "${offered%-*}" = "${version%-*}" ] && download "$1" "$2" "$offered"
+}
 
 exec {lock}>"$folder/lock"
 flock "$lock"
@@ -26,8 +34,10 @@ if [ "$(cat headers/made-of 2>/dev/null)" != "$release $version" ]; then
   rm -rf headers && mkdir headers
   kbuild=$(apt-cache depends "linux-headers-$release" 2>/dev/null | awk '/Depends: linux-kbuild-/ {print $2}') ||
     without_module "apt offers no headers of $release"
-  packages=("linux-headers-$release" "linux-headers-${release%-amd64}-common" "$kbuild")
-  download headers "${packages[@]/%/=$version}" || without_module "the kernel's headers can't be downloaded"
+  for package in "linux-headers-$release" "linux-headers-${release%-amd64}-common"; do
+    download headers "$package" "$version" || without_module "the kernel's headers can't be downloaded"
+  done
+  download_near headers "$kbuild" || without_module "$kbuild of the kernel's release can't be downloaded"
   for package in headers/*.deb; do dpkg -x "$package" headers; done
   rm headers/*.deb
   echo "$release $version" >headers/made-of
@@ -44,7 +54,7 @@ case $module in
   netdevsim)
     # linux-source-6.1 for 6.1.0-NN: 140 MB to download and 15 s to unpack, of which one folder is kept.
     source=linux-source-$(cut -d. -f1-2 <<<"$release")
-    download module "$source=$version" || without_module "the kernel's source can't be downloaded"
+    download_near module "$source" || without_module "the kernel's source can't be downloaded"
     dpkg --fsys-tarfile module/*.deb | tar -xO "./usr/src/$source.tar.xz" |
       tar -xJ -C module --strip-components=4 "$source/drivers/net/netdevsim"
     rm module/*.deb
