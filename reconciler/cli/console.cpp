@@ -15,8 +15,8 @@
 #include "drivers/posix/wait.hpp"
 #include "reconciler/report/escape.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/language/api_version.hpp"
 #include "specs/language/excerpt.hpp"
-#include "specs/language/kind_rows.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep {

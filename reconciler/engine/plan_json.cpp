@@ -9,7 +9,7 @@
 
 #include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/digest.hpp"
-#include "specs/language/kind_rows.hpp"
+#include "specs/language/api_version.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "specs/model/value_json.hpp"
 

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "reconciler/report/bench_report.hpp"
-#include "specs/language/kind_rows.hpp"
+#include "specs/language/api_version.hpp"
 
 namespace lockstep {
 namespace {

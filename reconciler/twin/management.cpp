@@ -153,6 +153,8 @@ Result<Done> connect_management(const std::string& cluster, const std::string& d
                         .device_b = std::string(kController),
                         .port_b = bridge_end(device)};
   const CableEnds ends{&cable, &made, &controller};
+  // A namespace that somebody else deleted lives while a process is in it, and its end of the cable with it.
+  TRY_DONE(unwire(cluster, cable));
   TRY_DONE(wire(std::span(&ends, 1), [](std::size_t) { return true; }));
   Result<Done> joined = inside_namespace(controller.netns.number(), [&]() -> Result<Done> {
     TRY(Links links, Links::open());

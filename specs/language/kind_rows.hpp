@@ -4,12 +4,11 @@
 #include <span>
 #include <string_view>
 
+#include "specs/language/api_version.hpp"
 #include "specs/language/catalog.hpp"
 #include "specs/language/struct_types.hpp"
 
 namespace lockstep {
-
-constexpr std::string_view api_version = "lockstep.dev/v1alpha1";
 
 // A new object in a catalog, both as its common base and as the struct that its table's members belong to.
 struct Slotted {

@@ -169,7 +169,7 @@ TEST(Judge, TheWorstGroupAndSizeAreJudged) {
   const Slo skew = slo(Metric::step_skew, Statistic::p99, false, share_of(Bound::Of::absolute, 5));
   const SloVerdict verdict = judge(skew, all);
   EXPECT_EQ(verdict.verdict, Verdict::fail);
-  EXPECT_EQ(verdict.worst, "rail0 (1024 B)");
+  EXPECT_EQ(verdict.worst, "rail0 (1KiB)");
   EXPECT_EQ(verdict.have, "9.0%");
 }
 
