@@ -250,7 +250,7 @@ TEST_F(Verbs, ReportsObstaclesBeforeTraffic) {
 TEST_F(Verbs, ReportsAnUnresponsiveNeighbour) {
   lose(endpoint(0).port, 1);  // before the neighbour is resolved
   const Ran ran = run(json::object());
-  EXPECT_EQ(error_of(ran).find("10.0.0.2 does not answer on h1 (neighbour "), 0U) << ran.client.dump();
+  EXPECT_EQ(error_of(ran).find("10.0.0.2 does not answer on h1 (neighbor "), 0U) << ran.client.dump();
 }
 
 TEST_F(Verbs, ReportsAMemlockLimitBeforeTheKernelRefuses) {
