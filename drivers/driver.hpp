@@ -152,6 +152,15 @@ class Remedy {
   virtual Result<Done> cure(const ChangeSet& effects, const Call& call) = 0;
 };
 
+// For a driver without its device, which stands for the same driver at the device (drivers/agent): takes over
+// what that one has observed, so that native() and offer() answer as they would there.
+class Recall {
+ public:
+  virtual ~Recall() = default;
+  // `observation`: of `scope`, with its entries.
+  virtual void recall(const Observation& observation, const Scope& scope) = 0;
+};
+
 // What currently uses a setting and would be disrupted by changing it. Read before a step that waits for the
 // setting to be idle.
 class Usage {
@@ -191,6 +200,7 @@ struct Attached {
   std::unique_ptr<Driver> driver;
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
+  Recall* recall = nullptr;
   Usage* usage = nullptr;
   Permission* permission = nullptr;  // null: everything is allowed
   // The address over which the device is reached; none: it is on this machine, as all devices are until there

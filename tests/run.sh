@@ -4,8 +4,8 @@
 # vm: the tests under Debian's own kernel in an emulated machine.
 # all: fast and vm, and in addition clang-tidy; the executor, the engine, the session and the benchmarks under TSan; and, on
 # an optimised build, the twin end to end, 800 seeds of simulated clusters, and more hostile specs.
-# soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 100 killed gated applies, and 300
-# applies of which controllers and agents are killed.
+# soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 100 killed gated applies, 300 applies of
+# which controllers and agents are killed, and the quickstart through agents.
 # mutants: 200 seeded defects in the engine, one at a time; fails if the tests find too few.
 set -euo pipefail
 cd "$(dirname "$0")/.."

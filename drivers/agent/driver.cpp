@@ -108,9 +108,13 @@ Result<Observation> AgentDriver::observe(const Scope& scope, std::string_view if
   const auto sent = std::chrono::steady_clock::now();
   const CurrentEpoch::Leader by = leader();
   const wire::ObserveRequest request{target_.driver, scope, std::string(if_not), by.epoch, by.id};
-  return ask<Observation>("observe", encode(request), Effect::reads, call, [&](const std::string& body) {
-    return agent_answers::observation_from(body, sent, target_.agent.device, scope);
-  });
+  TRY(Observation out,
+      ask<Observation>("observe", encode(request), Effect::reads, call, [&](const std::string& body) {
+        return agent_answers::observation_from(body, sent, target_.agent.device, scope);
+      }));
+  const bool is_unchanged = !if_not.empty() && out.revision == if_not;
+  if (target_.offline.recall != nullptr && !is_unchanged) target_.offline.recall->recall(out, scope);
+  return out;
 }
 
 Result<Receipt> AgentDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {

@@ -3,7 +3,8 @@
 // Contract: that of drivers/driver.hpp. Every apply is armed: the agent rolls back what is not settled
 // (traits say undoes_itself). Observations carry the epoch of the leader that asks, so that no write of an
 // older one follows them. Native words and remedies are worked out here, by the same driver without a device
-// (`offline`): neither asks the agent.
+// (`offline`), from what was observed (Recall): neither asks the agent. What a driver there can do that one
+// without a device can't (restart a daemon) is not offered.
 #pragma once
 
 #include <memory>

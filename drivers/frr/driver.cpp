@@ -82,10 +82,10 @@ Error after_writing(std::string what, Error why) {
   return error;
 }
 
-class FrrDriver : public Driver, public Preview {
+class FrrDriver : public Driver, public Preview, public Recall {
  public:
   explicit FrrDriver(FrrTarget target)
-      : target_(std::move(target)), remedy_(target_, [this] { return seen(); }) {}
+      : target_(std::move(target)), remedy_(target_, [this] { return seen_sessions(); }) {}
 
   Result<Traits> traits(const Call& call) override {
     if (auto ended = call.why_ended(std::chrono::steady_clock::now()))
@@ -107,6 +107,7 @@ class FrrDriver : public Driver, public Preview {
   }
 
   std::vector<std::string> native(const ChangeSet& changes) const override;
+  void recall(const Observation& observation, const Scope& scope) override;
 
   Remedy* remedy() { return &remedy_; }
 
@@ -114,6 +115,10 @@ class FrrDriver : public Driver, public Preview {
   State seen() const {
     const std::scoped_lock lock(mutex_);
     return seen_;
+  }
+  SeenSessions seen_sessions() const {
+    const std::scoped_lock lock(mutex_);
+    return seen_sessions_;
   }
   Result<Done> check(const Guard& guard, const State& state);
   Result<Done> send(const std::vector<Step>& steps, Receipt& receipt, const Call& call);
@@ -126,7 +131,8 @@ class FrrDriver : public Driver, public Preview {
   const FrrTarget target_;
   FrrRemedy remedy_;
   mutable std::mutex mutex_;
-  State seen_;  // of the last full observation: for previews and remedies
+  State seen_;                  // of the last full observation: for previews
+  SeenSessions seen_sessions_;  // of the last one that has them: for remedies
   std::uint64_t epoch_ = 0;
 };
 
@@ -149,6 +155,7 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
     TreeBuilder tree;
     entries_of(state, scope, tree);
     out.have = tree.build();
+    recall(out, scope);
   }
   if (state.bgp && state.bgp->speaker && state.bgp->speaker->requires_policy)
     out.notes.push_back(
@@ -158,6 +165,13 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
     seen_ = std::move(state);
   }
   return out;
+}
+
+void FrrDriver::recall(const Observation& observation, const Scope& scope) {
+  if (!observation.unread.empty() || !SeenSessions::are_in(scope)) return;
+  SeenSessions seen = SeenSessions::of(observation.have);
+  const std::scoped_lock lock(mutex_);
+  seen_sessions_ = std::move(seen);
 }
 
 void FrrDriver::note_saved(State& state, Observation& out) const {
@@ -335,6 +349,7 @@ Attached make_frr_driver(FrrTarget target) {
   Attached attached;
   attached.preview = driver.get();
   attached.remedy = driver->remedy();
+  attached.recall = driver.get();
   attached.driver = std::move(driver);
   return attached;
 }

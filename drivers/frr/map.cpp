@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr RowId kBfdState = row("bgp/neighbor[*]/bfd-state");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
+constexpr RowId kSpeaker = row("bgp");
+constexpr RowId kNeighbor = row("bgp/neighbor[*]");
+constexpr RowId kShutdown = row("bgp/neighbor[*]/shutdown");
 constexpr RowId kHoldInUse = row("bgp/neighbor[*]/hold-in-use");
 constexpr RowId kKeepaliveInUse = row("bgp/neighbor[*]/keepalive-in-use");
 constexpr RowId kDaemon = row("routing-daemon[*]");
@@ -164,18 +168,18 @@ constexpr MapRow kRows[] = {
     {row("bfd-profile[*]/multiplier"), kBfd, of_profiles<multiplier>, Field::profile_multiplier},
     {row("bfd-profile[*]/receive-interval"), kBfd, of_profiles<receive>, Field::profile_receive},
     {row("bfd-profile[*]/transmit-interval"), kBfd, of_profiles<transmit>, Field::profile_transmit},
-    {row("bgp"), kBgp, of_speaker<speaks>, Field::speaker},
+    {kSpeaker, kBgp, of_speaker<speaks>, Field::speaker},
     {row("bgp/aggregate[*]"), kBgp, of_members<&Speaker::aggregates>, Field::aggregate},
     {row("bgp/asn"), kBgp, of_speaker<asn>, Field::asn},
     {row("bgp/graceful-shutdown"), kBgp, of_speaker<graceful_shutdown>, Field::graceful_shutdown},
     {row("bgp/max-paths"), kBgp, of_speaker<max_paths>, Field::max_paths},
     {row("bgp/multipath-relax"), kBgp, of_speaker<multipath_relax>, Field::multipath_relax},
-    {row("bgp/neighbor[*]"), kBgp, of_neighbors<is_neighbor>, Field::neighbor},
+    {kNeighbor, kBgp, of_neighbors<is_neighbor>, Field::neighbor},
     {row("bgp/neighbor[*]/bfd"), kBgp, of_neighbors<bfd>, Field::neighbor_bfd},
     {row("bgp/neighbor[*]/hold"), kBgp, of_neighbors<hold>, Field::neighbor_hold},
     {row("bgp/neighbor[*]/keepalive"), kBgp, of_neighbors<keepalive>, Field::neighbor_keepalive},
     {row("bgp/neighbor[*]/remote-as"), kBgp, of_neighbors<remote_as>, Field::neighbor_remote_as},
-    {row("bgp/neighbor[*]/shutdown"), kBgp, of_neighbors<is_shut>, Field::neighbor_shutdown},
+    {kShutdown, kBgp, of_neighbors<is_shut>, Field::neighbor_shutdown},
     {row("bgp/redistribute[*]"), kBgp, of_members<&Speaker::redistribute>, Field::redistribute},
     {row("bgp/router-id"), kBgp, of_speaker<router_id>, Field::router_id},
     {kBfdState, kBfdEffects, of_bfd_sessions},
@@ -198,6 +202,22 @@ Wanted needs_of(RowId id) {
 }
 
 bool is_saving(RowId id) { return id == kSaved; }
+bool SeenSessions::are_in(const Scope& scope) {
+  return std::ranges::all_of(std::array{kSpeaker, kNeighbor, kShutdown, kSession},
+                             [&scope](RowId id) { return scope.wants(id); });
+}
+
+SeenSessions SeenSessions::of(const Tree& have) {
+  SeenSessions out;
+  out.speaks = !have.of_row(kSpeaker).empty();
+  for (const Entry& one : have.of_row(kNeighbor)) out.is_shut[std::string(one.path.key(0))] = false;
+  for (const Entry& one : have.of_row(kShutdown))
+    out.is_shut[std::string(one.path.key(0))] = one.value.as_boolean();
+  for (const Entry& one : have.of_row(kSession))
+    out.sessions[std::string(one.path.key(0))] = one.value.as_text();
+  return out;
+}
+
 bool is_session(RowId id) { return id == kSession; }
 bool is_bfd_session(RowId id) { return id == kBfdState; }
 bool is_timer_in_use(RowId id) { return id == kHoldInUse || id == kKeepaliveInUse; }

@@ -5,6 +5,7 @@
 // line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,17 @@ Wanted needs_of(RowId row);
 
 // Whether the row is the one that reports if the running configuration is saved.
 bool is_saving(RowId row);
+// What the offers of remedies depend on, by the entries of an observation.
+struct SeenSessions {
+  bool speaks = false;                          // there is a BGP speaker
+  std::map<std::string, bool> is_shut;          // of each neighbour
+  std::map<std::string, std::string> sessions;  // of each neighbour that reports one, as in BgpState
+
+  // Whether observations of this scope have all of it.
+  static bool are_in(const Scope& scope);
+  static SeenSessions of(const Tree& have);
+};
+
 // The session, or the kernel's next hops, that an effect difference is about.
 bool is_session(RowId row);
 bool is_bfd_session(RowId row);

@@ -187,16 +187,16 @@ Result<RouteView> read_route(const std::string& run_dir, const std::string& pref
 FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
   const RowId id = effect.path.row();
   if (!daemon_of(effect.path).empty()) return target_.restart ? Cure::restart : Cure::none;
-  const State seen = seen_();
-  if (!seen.bgp || !seen.bgp->speaker) return Cure::none;
+  const SeenSessions seen = seen_();
+  if (!seen.speaks) return Cure::none;
   const auto session = [&seen](const std::string& interface) {
-    const auto found = seen.bgp->sessions.find(interface);
-    return found == seen.bgp->sessions.end() ? std::string() : found->second;
+    const auto found = seen.sessions.find(interface);
+    return found == seen.sessions.end() ? std::string() : found->second;
   };
   if (is_session(id) || is_bfd_session(id)) {
     const std::string interface(effect.path.key(0));
-    const Neighbor* const one = seen.bgp->speaker->neighbor(interface);
-    if (one == nullptr || one->shutdown) return Cure::none;
+    const auto one = seen.is_shut.find(interface);
+    if (one == seen.is_shut.end() || one->second) return Cure::none;
     const std::string state = session(interface);
     return is_session(id) && (state == kSessionNoPolicy || state == kSessionInactive) ? Cure::accept
                                                                                       : Cure::clear;
@@ -264,7 +264,8 @@ Result<Done> FrrRemedy::cure(const ChangeSet& effects, const Call& call) {
   for (const Change& effect : effects) {
     const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
     switch (cure_for(effect)) {
-      case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
+      case Cure::none:
+        return Error{ErrorKind::unsupported, effect.path.text() + ": there is no remedy for it here"};
       case Cure::reinstall: prefixes.insert(key); break;
       case Cure::accept: accepting.insert(key); break;
       case Cure::restart: daemons.insert(daemon_of(effect.path)); break;

@@ -18,14 +18,15 @@
 #include <string>
 
 #include "drivers/frr/driver.hpp"
-#include "drivers/frr/state.hpp"
+#include "drivers/frr/map.hpp"
 
 namespace lockstep::frr {
 
 class FrrRemedy : public Remedy {
  public:
-  // `seen` returns the last observation's state; it may be empty. The target must outlive the remedy.
-  FrrRemedy(const FrrTarget& target, std::function<State()> seen) : target_(target), seen_(std::move(seen)) {}
+  // `seen` returns the last observation's; it may be empty. The target must outlive the remedy.
+  FrrRemedy(const FrrTarget& target, std::function<SeenSessions()> seen)
+      : target_(target), seen_(std::move(seen)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
   std::optional<Offer> stands_by(const Change& effect) const override;
@@ -43,7 +44,7 @@ class FrrRemedy : public Remedy {
   Result<Done> accept_routes(const std::string& interface, const Call& call);
 
   const FrrTarget& target_;
-  std::function<State()> seen_;
+  std::function<SeenSessions()> seen_;
 };
 
 // FRR's own view of a prefix, from zebra: interfaces of the next hops that it reports as installed.

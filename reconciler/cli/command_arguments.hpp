@@ -17,6 +17,7 @@ namespace lockstep {
 struct Arguments {
   OutputFormat output = OutputFormat::text;
   ValidateOptions validate;
+  ClusterSource lock;
   PlanOptions plan;
   ApplyCommandOptions apply;
   ApplyCommandOptions undo;
@@ -117,11 +118,15 @@ inline CLI::Option* takes_twin(CLI::App* command, ClusterSource& source) {
   return command->add_flag("--twin", source.twin, "Use this cluster's twin on this machine");
 }
 
-inline void takes_twin_and_numbers(CLI::App* command, ClusterSource& source) {
-  takes_link_rate(command, source)->needs(takes_twin(command, source));
+inline void takes_renumber(CLI::App* command, ClusterSource& source) {
   command->add_flag(
       "--renumber", source.renumber,
       "Assign new addresses and AS numbers, instead of those in allocations.lock (of a twin: its own)");
+}
+
+inline void takes_twin_and_numbers(CLI::App* command, ClusterSource& source) {
+  takes_link_rate(command, source)->needs(takes_twin(command, source));
+  takes_renumber(command, source);
 }
 
 inline void takes_source(CLI::App* command, ClusterSource& source) {

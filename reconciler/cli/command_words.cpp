@@ -13,8 +13,12 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 40> kExamples{{
+constexpr std::array<Example, 41> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
+    {"lock",
+     "lockstep lock specs && git add specs/allocations.lock\n"
+     "In CI, `lockstep validate --locked specs` fails if that was left out. A cluster whose numbers are in git\n"
+     "has the same ones wherever it is applied from."},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply",
      "lockstep apply --twin --yes --approve approval:traffic,drain examples/rail-pod\n"

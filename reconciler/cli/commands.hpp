@@ -16,8 +16,11 @@ namespace lockstep {
 struct ValidateOptions {
   ClusterSource source;
   bool strict = false;
+  bool locked = false;  // a stale allocations.lock is an error
 };
 int run_validate(const ValidateOptions& options, const Console& console);
+
+int run_lock(const ClusterSource& source, const Console& console);
 
 struct PlanOptions {
   ClusterSource source;

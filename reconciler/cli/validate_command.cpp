@@ -2,6 +2,7 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/report/lock_report.hpp"
 #include "reconciler/report/validation.hpp"
 
 namespace lockstep {
@@ -9,6 +10,10 @@ namespace lockstep {
 int run_validate(const ValidateOptions& options, const Console& console) {
   const std::optional<OpenedCluster> opened = validate_cluster(options.source, console, options.strict);
   if (!opened) return kExitError;
+  if (options.locked) {
+    if (const std::string why = why_stale(lock_change(*opened)); !why.empty())
+      return console.fail(Error{ErrorKind::invalid_spec, why});
+  }
   if (console.is_text())
     console.print(validation_text(*opened));
   else

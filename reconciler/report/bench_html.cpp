@@ -202,8 +202,9 @@ std::string benchmark_html(const SuiteOutcome& suite, const BenchmarkOutcome& ou
            (outcome.left_out.empty() ? "nothing was measured" : xml_text(outcome.left_out)) +
            "</p></section>\n";
   out += fmt::format(
-      "<p class=\"note\">{} of {} pairs, {} of {} links, {} rounds{}</p>\n", outcome.coverage.pairs,
-      outcome.coverage.of_pairs, outcome.coverage.links, outcome.coverage.of_links, outcome.rounds,
+      "<p class=\"note\">{} of {} pairs, {} of {} links, {}{}</p>\n", outcome.coverage.pairs,
+      outcome.coverage.of_pairs, outcome.coverage.links, outcome.coverage.of_links,
+      counted(outcome.rounds, "round"),
       outcome.transport_why.empty() ? "" : "; why this transport: " + xml_text(outcome.transport_why));
   return out + "<div class=\"charts\">\n" + heat_html(outcome) + histograms_html(outcome) + "</div>\n" +
          worst_html(outcome) + "</section>\n";

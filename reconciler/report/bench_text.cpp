@@ -220,11 +220,11 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
                                                                   : outcome.left_out)
               : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
-        out += terminal.paint(Ink::dim,
-                              compose("    {} of {} pairs, {} of {} links, {} rounds", outcome.coverage.pairs,
-                                      outcome.coverage.of_pairs, outcome.coverage.links,
-                                      outcome.coverage.of_links, outcome.rounds)) +
-               "\n";
+        out +=
+            terminal.paint(Ink::dim, compose("    {} of {} pairs, {} of {} links, {}", outcome.coverage.pairs,
+                                             outcome.coverage.of_pairs, outcome.coverage.links,
+                                             outcome.coverage.of_links, counted(outcome.rounds, "round"))) +
+            "\n";
         if (!outcome.transport_why.empty())
           out += terminal.paint(Ink::dim, "    why this transport: " + outcome.transport_why) + "\n";
         out += measurements_text(outcome, terminal) + counters_text(outcome, terminal) +

@@ -76,9 +76,12 @@ def without_devices(documents, sources):
     documents.check("host-policy", "explain", "sysctl[kernel.panic]", code=2)
     with tempfile.TemporaryDirectory(prefix="lockstep-documents-") as folder:
         of_an_authority(documents, folder)
+        subprocess.run(["cp", "-r", pod, f"{folder}/pod"], check=True)
+        documents.check("validate", f"{folder}/pod", "--locked", code=1)
+        documents.check("lock", f"{folder}/pod")
     return documents.over({"Validation", "Error", "Version", "Code", "Explanation", "RenderedDevice", "SpecDiff",
                            "FaultList", "TwinList", "HostPolicyReport", "HostPermission", "CertificateAuthority",
-                           "Certificate", "RevocationList"})
+                           "Certificate", "RevocationList", "LockReport"})
 
 
 def of_a_twin(documents, sources, folder):

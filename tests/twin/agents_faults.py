@@ -123,6 +123,10 @@ def breaks(pod, faults):
         demand(one.shows(pod, one.device), one.name, "changed nothing at", one.device)
 
 
+def next_hops(pod):
+    return pod.ip("leaf0", "route", "show", "10.64.0.128/25").count(" dev up")
+
+
 def listed(pod):
     names = {one["name"] for one in json.loads(run(pod.lockstep, "twin", "break", "--list", "-o", "json"))["faults"]}
     tested = {one.name for one in ALL_AT_ONCE}
@@ -161,6 +165,13 @@ def main():
     breaks(pod, IN_PART)
     is_shown(pod, IN_PART)
     heals(pod, IN_PART)
+    step("a next hop that the kernel lost: a remedy alone, through the agent")
+    run(pod.lockstep, "twin", "break", str(pod.folder), "lost-nexthop", "leaf0")
+    demand(next_hops(pod) == 1, "leaf0 has", next_hops(pod), "next hops to the other leaf switch's hosts")
+    code, text = pod.apply()
+    demand(code == 0, "apply ended with", code, text)
+    demand("reinstall-multipath" in text, "apply does not name its remedy:", text)
+    until(10, lambda: f"leaf0 has {next_hops(pod)} next hops", lambda: next_hops(pod) == 2, 0.2)
 
 
 main()

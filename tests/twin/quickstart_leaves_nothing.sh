@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The twin end to end: the whole quickstart passes (it checks every exit code itself) and leaves nothing behind; it is then
-# interrupted at several points, and leaves nothing behind either. LOCKSTEP_BINARY: the program under test.
+# interrupted at several points, and leaves nothing behind either. LOCKSTEP_BINARY: the program under test. Arguments are the
+# quickstart's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/needs.sh
@@ -23,14 +24,14 @@ nothing_new() {
   exit 1
 }
 
-examples/quickstart.sh
+examples/quickstart.sh "$@"
 nothing_new "the quickstart"
 
 # Interrupted as by Ctrl-C: the signal goes to the whole process group. A shell starts background jobs with SIGINT ignored
 # (bash(1)), which a script can't reset; env does.
 for marker in 'twin up' 'apply --twin --yes --no-measure' 'bench --twin --accept'; do
   log=$(mktemp)
-  setsid env --default-signal=INT examples/quickstart.sh >"$log" 2>&1 &
+  setsid env --default-signal=INT examples/quickstart.sh "$@" >"$log" 2>&1 &
   tour=$!
   until grep -qF -- "\$ lockstep $marker" "$log"; do
     kill -0 "$tour" 2>/dev/null || { cat "$log" >&2; exit 1; }

@@ -383,8 +383,13 @@ TEST_F(AgentDriverTest, Settles) {
 }
 
 // The driver on this machine, without a device.
-class Offline final : public Driver, public Preview, public Remedy, public Usage {
+class Offline final : public Driver, public Preview, public Remedy, public Recall, public Usage {
  public:
+  void recall(const Observation& observation, const Scope& scope) override {
+    recalled.push_back(observation.revision + " of " + std::to_string(scope.rows.size()) + " rows");
+  }
+  std::vector<std::string> recalled;
+
   Result<Traits> traits(const Call&) override { return no_device(); }
   Result<Observation> observe(const Scope&, std::string_view, const Call&) override { return no_device(); }
   Result<Receipt> apply(const ChangeSet&, const Guard&, const Call&) override { return no_device(); }
@@ -411,9 +416,25 @@ Attached offline() {
   auto driver = std::make_unique<Offline>();
   out.preview = driver.get();
   out.remedy = driver.get();
+  out.recall = driver.get();
   out.usage = driver.get();
   out.driver = std::move(driver);
   return out;
+}
+
+TEST_F(AgentDriverTest, WhatTheAgentObservedIsKnownToTheDriverHere) {
+  Attached here = offline();
+  const auto& recalled = dynamic_cast<const Offline&>(*here.driver).recalled;
+  const Attached attached = attach(std::move(here));
+  const Scope mtu{.rows = {path("interface[rail0]/mtu").row()}};
+  ASSERT_TRUE(attached.driver->observe(mtu, "", patient()));
+  EXPECT_EQ(recalled, (std::vector<std::string>{"r2 of 1 rows"}));
+  set("observe", {http(R"({"device": "gpu1", "bootId": "b1", "revision": "r2", "entries": []})")});
+  ASSERT_TRUE(attached.driver->observe(mtu, "r2", patient()));
+  EXPECT_EQ(recalled.size(), 1U) << "nothing changed, and the answer has no entries";
+  set("observe", {http("{}", "503 Service Unavailable")});
+  EXPECT_FALSE(attached.driver->observe(mtu, "", patient()));
+  EXPECT_EQ(recalled.size(), 1U);
 }
 
 TEST_F(AgentDriverTest, PreviewsAndOffersWithoutTheAgent) {

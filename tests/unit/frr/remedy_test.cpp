@@ -20,7 +20,7 @@ std::string asked_for(const std::string& prefix) { return "show ip route " + pre
 class FrrRemedyOverAFake : public testing::Test {
  protected:
   FrrRemedyOverAFake() {
-    seen.bgp.emplace().speaker.emplace();
+    seen.speaks = true;
     routes = {{asked_for(kServed), recorded("route-ecmp.json")},
               {asked_for(kComing), R"({")" + std::string(kComing) +
                                        R"(":[{"protocol":"bgp","selected":true,"installed":false}]})"},
@@ -46,7 +46,7 @@ class FrrRemedyOverAFake : public testing::Test {
   }
   ErrorKind kind() const { return answer->error().kind; }
 
-  State seen;
+  SeenSessions seen;
   Answers routes;
   Fault fault;
   std::optional<Result<Done>> answer;
