@@ -56,11 +56,13 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   CLI::App* command = add(app, a, "validate", "Load, compile and check specs; touches nothing");
   takes_specs(command, a.validate.source);
   command->add_flag("--strict", a.validate.strict, "Warnings are errors");
-  command->add_flag("--locked", a.validate.locked, "An allocations.lock that `lock` would change is an error");
+  command->add_flag("--locked", a.validate.locked,
+                    "An allocations.lock that `lock` would change is an error");
   runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
 
-  command = add(app, a, "lock",
-                "Write the specs' addresses, AS numbers and cluster UUID to allocations.lock; touches no device");
+  command =
+      add(app, a, "lock",
+          "Write the specs' addresses, AS numbers and cluster UUID to allocations.lock; touches no device");
   takes_specs(command, a.lock);
   takes_renumber(command, a.lock);
   runs(command, a, [&a](const Console& c) { return run_lock(a.lock, c); });

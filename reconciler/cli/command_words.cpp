@@ -17,7 +17,8 @@ constexpr std::array<Example, 41> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
     {"lock",
      "lockstep lock specs && git add specs/allocations.lock\n"
-     "In CI, `lockstep validate --locked specs` fails if that was left out. A cluster whose numbers are in git\n"
+     "In CI, `lockstep validate --locked specs` fails if that was left out. A cluster whose numbers are in "
+     "git\n"
      "has the same ones wherever it is applied from."},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply",

@@ -12,7 +12,8 @@ int run_lock(const ClusterSource& source, const Console& console) {
   if (!opened) return kExitError;
   if (Result<Done> any = has_devices(*opened); !any) return console.fail(any.error());
   const LockChange change = lock_change(*opened);
-  if (Result<Done> named = settle_identity(*opened, "lockstep lock", std::chrono::system_clock::now()); !named)
+  if (Result<Done> named = settle_identity(*opened, "lockstep lock", std::chrono::system_clock::now());
+      !named)
     return console.fail(named.error());
   if (Result<Done> written = write_numbers(*opened); !written) return console.fail(written.error());
   if (console.is_text())

@@ -40,12 +40,9 @@ std::string lock_text(const LockChange& change) {
 }
 
 nlohmann::json lock_json(const LockChange& change) {
-  return {{"kind", "LockReport"},
-          {"file", kAllocationLockFile},
-          {"changed", !change.empty()},
-          {"identified", change.identifies},
-          {"given", change.given},
-          {"moved", change.changed},
+  return {{"kind", "LockReport"},       {"file", kAllocationLockFile},
+          {"changed", !change.empty()}, {"identified", change.identifies},
+          {"given", change.given},      {"moved", change.changed},
           {"freed", change.freed}};
 }
 
