@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "drivers/posix/wait.hpp"
@@ -114,10 +117,33 @@ Result<Done> wait_for_end(pid_t pid, const Program& program, const Call& call) {
                                          std::to_string(program.patience.count() / 1000) + " s"};
 }
 
+// Whether a process of the group runs (proc_pid_stat(5)). One that has ended stays in the group until its
+// parent has waited for it, which may be never: not every container has an init.
+bool runs_in_group(pid_t group) {
+  if (::kill(-group, 0) != 0) return false;
+  std::error_code none;
+  for (std::filesystem::directory_iterator at("/proc", none), end; !none && at != end; at.increment(none)) {
+    const std::string name = at->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(at->path() / "stat");
+    std::string line;
+    std::getline(file, line);
+    std::istringstream after_name(line.substr(std::min(line.rfind(')') + 1, line.size())));
+    std::string state;
+    pid_t parent = 0;
+    pid_t its_group = 0;
+    if (after_name >> state >> parent >> its_group && its_group == group && state != "Z" && state != "X")
+      return true;
+  }
+  return false;
+}
+
 void wait_for_killed_group(pid_t group) {
   const Call own{.deadline = steady_clock::now() + kKilledEnd, .stop = {}, .wake_fd = -1};
-  while (::kill(-group, 0) == 0)
-    if (!pause(kLookAgain, own)) return;
+  while (runs_in_group(group))
+    if (!pause(kLookAgain, own)) break;
+  // Where this process is the init, they have become its children.
+  while (::waitpid(-group, nullptr, WNOHANG) > 0) continue;
 }
 
 }  // namespace

@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using Trouble = SourceTrouble;
-using Kind = SnapshotEntry::Kind;
 
 constexpr std::size_t kDeepestFolder = 64;  // a choice; specs have some three levels
 
@@ -42,7 +41,7 @@ class FolderReader {
 
   Fetched<FolderSnapshot> read() {
     TRY(SnapshotEntry top, looked_at("", ::stat));
-    if (top.kind != Kind::folder)
+    if (top.kind != SnapshotEntry::Kind::folder)
       return trouble_with(Trouble::not_found, settings_.folder + ": is not a folder; correct the name");
     found_.emplace("", std::move(top));
     TRY_DONE(enter("", 0));
@@ -71,9 +70,9 @@ class FolderReader {
     out.modified = nanoseconds(is.st_mtim);
     out.changed = nanoseconds(is.st_ctim);
     if (S_ISDIR(is.st_mode))
-      out.kind = Kind::folder;
+      out.kind = SnapshotEntry::Kind::folder;
     else if (S_ISLNK(is.st_mode))
-      out.kind = Kind::link;
+      out.kind = SnapshotEntry::Kind::link;
     else if (!S_ISREG(is.st_mode))
       return trouble_with(Trouble::not_allowed, shown(name) + ": is neither a file nor a folder; remove it");
     return out;
@@ -101,16 +100,16 @@ class FolderReader {
   Fetched<Done> add(const std::string& name, std::size_t depth) {
     TRY_DONE(may_continue(call_, printable(settings_.folder)));
     TRY(SnapshotEntry entry, looked_at(name, ::lstat));
-    const Kind kind = entry.kind;
-    if (kind != Kind::folder) TRY_DONE(fill(name, entry));
+    const SnapshotEntry::Kind kind = entry.kind;
+    if (kind != SnapshotEntry::Kind::folder) TRY_DONE(fill(name, entry));
     found_.emplace(name, std::move(entry));
-    if (kind == Kind::folder) return enter(name, depth + 1);
+    if (kind == SnapshotEntry::Kind::folder) return enter(name, depth + 1);
     return Done{};
   }
 
   // The content of a file, or of the file that a link leads to; else where the link leads.
   Fetched<Done> fill(const std::string& name, SnapshotEntry& entry) {
-    const bool is_link = entry.kind == Kind::link;
+    const bool is_link = entry.kind == SnapshotEntry::Kind::link;
     FileText text = read_beneath(settings_.folder, name, settings_.max_bytes - total_);
     switch (text.outcome) {
       case FileText::Outcome::read: break;
@@ -128,7 +127,7 @@ class FolderReader {
         if (is_link) return keep_link(name, entry);
         return SourceError{Trouble::local, {ErrorKind::denied, shown(name) + ": " + text.why}};
     }
-    entry.kind = Kind::file;
+    entry.kind = SnapshotEntry::Kind::file;
     entry.content = std::move(text.text);
     total_ += entry.content.size();
     return Done{};
@@ -170,9 +169,9 @@ std::string snapshot_id(const FolderSnapshot& snapshot) {
     EVP_DigestUpdate(context.get(), text.data(), text.size());
   };
   for (const auto& [name, entry] : snapshot) {
-    if (entry.kind == Kind::folder) continue;
+    if (entry.kind == SnapshotEntry::Kind::folder) continue;
     add(name);
-    add(entry.kind == Kind::link ? "link" : "file");
+    add(entry.kind == SnapshotEntry::Kind::link ? "link" : "file");
     add(entry.content);
   }
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

@@ -95,6 +95,7 @@ class GitRepository final : public Source {
       std::filesystem::remove_all(git.repository(), none);
       TRY(ended, fetch_into(git, sha256, call));
     }
+    if (!ended.well && is_pack_full(git.repository())) return received_too_much(git.context());
     if (!ended.well) return fetch_trouble(ended, git.context());
     TRY(const Ended found,
         git.run({"rev-parse", "--verify", "--quiet", std::string(kFetchedReference) + "^{commit}"},
@@ -106,6 +107,17 @@ class GitRepository final : public Source {
                                                   ": is not a commit; name a branch, a tag of a commit, or a "
                                                   "commit");
     return commit;
+  }
+
+  // git-index-pack(1) may write no more than that, and git does not say why it ended.
+  bool is_pack_full(const std::string& repository) const {
+    std::error_code none;
+    for (std::filesystem::directory_iterator at(repository + "/objects/pack", none), end; !none && at != end;
+         at.increment(none)) {
+      const std::uintmax_t size = at->file_size(none);
+      if (!none && size >= settings_.max_bytes) return true;
+    }
+    return false;
   }
 
   // The objects of one commit, in one pack, which index-pack checks before it is used.

@@ -10,18 +10,17 @@ namespace lockstep {
 namespace {
 
 using Trouble = SourceTrouble;
-using Kind = GitEntry::Kind;
 
 constexpr std::size_t kDeepest = 64;        // a choice; specs have some three levels
 constexpr std::size_t kLongestName = 255;   // NAME_MAX
 constexpr std::size_t kLongestPath = 2048;  // a choice: half of PATH_MAX, as the cache's own path precedes it
 
 // git-fast-import(1), filemodify; 100664 is of early versions of git.
-Kind kind_of(std::string_view mode) {
-  if (mode == "100644" || mode == "100755" || mode == "100664") return Kind::file;
-  if (mode == "040000") return Kind::folder;
-  if (mode == "120000") return Kind::link;
-  return mode == "160000" ? Kind::submodule : Kind::unknown;
+GitEntry::Kind kind_of(std::string_view mode) {
+  if (mode == "100644" || mode == "100755" || mode == "100664") return GitEntry::Kind::file;
+  if (mode == "040000") return GitEntry::Kind::folder;
+  if (mode == "120000") return GitEntry::Kind::link;
+  return mode == "160000" ? GitEntry::Kind::submodule : GitEntry::Kind::unknown;
 }
 
 bool parse_size(std::string_view digits, std::uint64_t& size) {
@@ -64,14 +63,14 @@ std::string size_text(std::uint64_t bytes) {
 
 Fetched<Done> check_entry(const GitEntry& entry, const GitSettings& settings, const std::string& shown) {
   switch (entry.kind) {
-    case Kind::file: break;
-    case Kind::link:
+    case GitEntry::Kind::file: break;
+    case GitEntry::Kind::link:
       return trouble_with(Trouble::not_allowed, shown + ": is a symbolic link; replace it by a file");
-    case Kind::submodule:
+    case GitEntry::Kind::submodule:
       return trouble_with(Trouble::not_allowed,
                           shown + ": is a submodule; put its files into this repository");
-    case Kind::folder:
-    case Kind::unknown: return trouble_with(Trouble::not_allowed, shown + ": is not a file");
+    case GitEntry::Kind::folder:
+    case GitEntry::Kind::unknown: return trouble_with(Trouble::not_allowed, shown + ": is not a file");
   }
   if (const std::string_view why = why_no_path(entry.path); !why.empty())
     return trouble_with(Trouble::not_allowed, shown + ": " + std::string(why) + "; rename it");
@@ -100,7 +99,7 @@ Fetched<std::vector<GitEntry>> parse_git_listing(std::string_view listing, const
     (void)next_word(about);  // the type, which follows from the mode
     entry.hash = next_word(about);
     entry.path = listing.substr(tab + 1, end - tab - 1);
-    if (entry.kind == Kind::file && !parse_size(about, entry.size))
+    if (entry.kind == GitEntry::Kind::file && !parse_size(about, entry.size))
       return trouble_with(Trouble::broken, title + ": " + printable(entry.path) + " has no size");
     out.push_back(std::move(entry));
     listing.remove_prefix(end + 1);

@@ -46,6 +46,9 @@ constexpr std::string_view kInvalid =
     "the repository contains invalid objects, and nothing of it is used; find them with "
     "\"git fsck --strict\"";
 
+constexpr std::string_view kCorrupt =
+    "the repository is damaged where it is; find out what is with \"git fsck\" there";
+
 // In this order, as some complaints follow from others.
 constexpr Complaint kComplaints[] = {
     {"No space left on device", Trouble::local, kNoRoom},
@@ -69,6 +72,7 @@ constexpr Complaint kComplaints[] = {
     {"not our ref", Trouble::not_found, kNoReference},
     {"unadvertised object", Trouble::not_found, kNoReference},
     {"does not appear to be a git repository", Trouble::not_found, kNoRepository},
+    {"invalid gitfile", Trouble::not_found, kNoRepository},
     {"' not found", Trouble::not_found, kNoRepository},
     {"not valid: is this a git repository", Trouble::not_found, kNoRepository},
     {"Repository not found", Trouble::not_found, kNoRepository},
@@ -76,6 +80,8 @@ constexpr Complaint kComplaints[] = {
     {"Failed to connect", Trouble::unreachable, kUnreachable},
     {"ssh: ", Trouble::unreachable, kUnreachable},
     {"fsck error", Trouble::broken, kInvalid},
+    {"repository corruption", Trouble::broken, kCorrupt},
+    {"bad pack header", Trouble::broken, kCorrupt},
     {"early EOF", Trouble::unreachable, kCutOff},
     {"hung up unexpectedly", Trouble::unreachable, kCutOff},
     {"unexpected disconnect", Trouble::unreachable, kCutOff},
@@ -132,13 +138,8 @@ SourceError with_complaint(Trouble trouble, std::string_view meaning, std::strin
       trouble, context.title + ": " + std::string(meaning) + (shown.empty() ? "" : " (git: " + shown + ")"));
 }
 
-// The largest file that a command may write is what may be received: who writes more gets SIGXFSZ.
-bool is_too_large(const Ended& ended) {
-  static const std::string of_child = "died of signal " + std::to_string(SIGXFSZ);
-  const auto lines = lines_of(ended.err);
-  return ended.signal == SIGXFSZ ||
-         std::ranges::any_of(lines, [](std::string_view line) { return line.find(of_child) != line.npos; });
-}
+// The largest file that a command may write is what may be received, and what it may print.
+bool is_too_large(const Ended& ended) { return ended.signal == SIGXFSZ; }
 
 }  // namespace
 
@@ -148,8 +149,12 @@ std::string complaint_of(const Ended& ended, const GitContext& context) {
   return last == lines.rend() ? "" : shown_line(*last, context);
 }
 
+SourceError received_too_much(const GitContext& context) {
+  return with_complaint(Trouble::too_large, kTooLarge, "", context);
+}
+
 SourceError fetch_trouble(const Ended& ended, const GitContext& context) {
-  if (is_too_large(ended)) return with_complaint(Trouble::too_large, kTooLarge, "", context);
+  if (is_too_large(ended)) return received_too_much(context);
   const auto lines = lines_of(ended.err);
   for (const Complaint& known : kComplaints)
     for (const std::string_view line : lines)
@@ -159,7 +164,7 @@ SourceError fetch_trouble(const Ended& ended, const GitContext& context) {
 }
 
 SourceError object_trouble(const Ended& ended, const GitContext& context) {
-  if (is_too_large(ended)) return with_complaint(Trouble::too_large, kTooLarge, "", context);
+  if (is_too_large(ended)) return received_too_much(context);
   const std::string complaint = complaint_of(ended, context);
   const bool no_room = complaint.find("No space left on device") != complaint.npos;
   return with_complaint(no_room ? Trouble::local : Trouble::broken, no_room ? kNoRoom : kInvalid, complaint,

@@ -20,6 +20,8 @@ struct GitContext {
 
 // Of a command that talks to the repository.
 SourceError fetch_trouble(const Ended& ended, const GitContext& context);
+// More is received than the limit.
+SourceError received_too_much(const GitContext& context);
 // Of a command on what was fetched.
 SourceError object_trouble(const Ended& ended, const GitContext& context);
 // Of a command that did not end by itself, or could not be started.

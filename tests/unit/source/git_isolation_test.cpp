@@ -127,7 +127,7 @@ TEST_F(GitIsolation, TheTrapsWork) {
                 .environment = std::vector<std::string>{"PATH=/usr/bin:/bin", "GIT_CONFIG_GLOBAL=" + config,
                                                         "GIT_CONFIG_NOSYSTEM=1"}});
   };
-  (void)with_traps({"clone", "--quiet", repository.path(), folder / "clone"});
+  (void)with_traps({"clone", "--quiet", "--no-local", repository.path(), folder / "clone"});
   const auto led_to = with_traps({"ls-remote", repository.path(), "refs/heads/main"});
   ASSERT_TRUE(led_to);
   EXPECT_TRUE(led_to->out.starts_with(other.git({"rev-parse", "HEAD"}))) << led_to->out;

@@ -97,7 +97,7 @@ TEST_F(GitRefusal, InvalidObjects) {
   (void)refused_tree(repository.raw_tree({{"100644", "b"}, {"100644", "a"}}, blob), Trouble::broken);
   (void)refused_tree(repository.raw_tree({{"100644", "a"}, {"100644", "a"}}, blob), Trouble::broken);
   (void)refused_tree(repository.raw_tree({{"100644", "a"}, {"40000", "a"}}, blob), Trouble::broken);
-  (void)refused_tree(repository.raw_tree({{"100777", "a"}}, blob), Trouble::broken);
+  (void)refused_tree(repository.raw_tree({{"100644", ""}}, blob), Trouble::broken);
 }
 
 TEST_F(GitRefusal, ConflictMarkers) {

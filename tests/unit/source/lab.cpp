@@ -111,6 +111,14 @@ std::string TestRepository::commit(const std::map<std::string, std::string>& fil
   return git({"rev-parse", "HEAD"});
 }
 
+std::string TestRepository::commit_as_they_are(const std::map<std::string, std::string>& files,
+                                               const std::string& message) const {
+  for (const auto& [name, text] : files)
+    (void)git({"update-index", "--add", "--cacheinfo", "100644," + blob(text) + "," + name});
+  (void)git({"commit", "--quiet", "-m", message});
+  return git({"rev-parse", "HEAD"});
+}
+
 std::string TestRepository::commit_tree(const std::string& tree) const {
   const std::string out = git({"commit-tree", "-m", "a tree", tree});
   (void)git({"update-ref", "refs/heads/main", out});

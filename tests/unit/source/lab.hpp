@@ -52,6 +52,9 @@ class TestRepository {
   // The hash of a new commit of all files of the work tree.
   std::string commit(const std::map<std::string, std::string>& files, const std::string& message = "edit",
                      const std::vector<std::string>& options = {}) const;
+  // The same without git's conversions of line ends and the like, and without the work tree.
+  std::string commit_as_they_are(const std::map<std::string, std::string>& files,
+                                 const std::string& message) const;
   // A commit of trees and blobs that the git command would not make itself: the text of git-mktree(1), or the
   // hash of a tree. Moves branch main.
   std::string commit_tree(const std::string& tree) const;
