@@ -83,7 +83,8 @@ std::string config_value(std::string_view text) {
   return out + "\"";
 }
 
-// Every setting that could run a program, contact another host, or read a file of others.
+// Every setting that could run a program, contact another host, or read a file of others. The repository that is
+// fetched into does not outlive the call: nothing of it has to survive a power loss.
 constexpr std::string_view kConfig = R"([core]
   hooksPath = /dev/null
   fsmonitor = false
@@ -94,6 +95,7 @@ constexpr std::string_view kConfig = R"([core]
   packedGitLimit = 128m
   deltaBaseCacheLimit = 16m
   logAllRefUpdates = false
+  fsync = none
 [protocol]
   version = 2
   allow = never

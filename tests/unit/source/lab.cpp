@@ -83,7 +83,7 @@ std::string done(const std::vector<std::string>& words, const std::string& input
 
 TestRepository::TestRepository(std::string path, const std::vector<std::string>& init)
     : path_(std::move(path)) {
-  std::vector<std::string> words{"git", "-c", "init.defaultBranch=main", "init", "--quiet"};
+  std::vector<std::string> words{"git", "-c", "init.defaultBranch=main", "init", "--quiet", "--template="};
   words.insert(words.end(), init.begin(), init.end());
   words.push_back(path_);
   (void)done(words);
