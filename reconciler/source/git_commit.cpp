@@ -78,6 +78,9 @@ Fetched<std::string> verify_git_commit(const GitProgram& git, const std::string&
   TRY(const Ended ended, git.run({"verify-commit", "--raw", commit}, kCommitMost, call));
   if (std::string principal = principal_in(ended.err); ended.well && !principal.empty()) return principal;
   const std::string complaint = complaint_of(ended, git.context());
+  if (complaint.starts_with("cannot run ssh-keygen"))
+    return run_trouble({ErrorKind::unsupported, "there is no ssh-keygen here: install openssh-client"},
+                       git.context());
   return trouble_with(SourceTrouble::not_verified,
                       git.context().title + ": commit " + commit +
                           (complaint.empty() ? " is not signed" : " has no valid signature by") +

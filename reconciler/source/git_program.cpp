@@ -83,8 +83,8 @@ std::string config_value(std::string_view text) {
   return out + "\"";
 }
 
-// Every setting that could run a program, contact another host, or read a file of others. The repository that is
-// fetched into does not outlive the call: nothing of it has to survive a power loss.
+// Every setting that could run a program, contact another host, or read a file of others. The repository that
+// is fetched into does not outlive the call: nothing of it has to survive a power loss.
 constexpr std::string_view kConfig = R"([core]
   hooksPath = /dev/null
   fsmonitor = false

@@ -35,6 +35,8 @@ constexpr std::string_view kTooLarge =
     "more is received than max_bytes allows; make the repository smaller, or raise it";
 constexpr std::string_view kNoRoom =
     "there is no space for what is fetched; make room in the cache's file system";
+constexpr std::string_view kNoSsh = "there is no ssh here; install openssh-client";
+constexpr std::string_view kNoHelper = "git is incomplete here; install it again";
 constexpr std::string_view kUnreachable = "the repository can't be reached";
 constexpr std::string_view kServerFails = "the server has an error of its own";
 constexpr std::string_view kCutOff = "the connection ended early";
@@ -53,13 +55,18 @@ constexpr std::string_view kCorrupt =
 constexpr Complaint kComplaints[] = {
     {"No space left on device", Trouble::local, kNoRoom},
     {"Disk quota exceeded", Trouble::local, kNoRoom},
+    {"cannot run ssh", Trouble::local, kNoSsh},
+    {" ssh: not found", Trouble::local, kNoSsh},
+    {"is not a git command", Trouble::local, kNoHelper},
     {"Out of memory", Trouble::too_large, kTooLarge},
     {"fsck error", Trouble::broken, kInvalid},
     {"Host key verification failed", Trouble::denied, kHostKey},
     {"Permission denied (", Trouble::denied, kRefused},
     {"Too many authentication failures", Trouble::denied, kRefused},
     {"dubious ownership", Trouble::denied, kOwner},
-    {"certificate", Trouble::denied, kCertificate},
+    {"certificate verification", Trouble::denied, kCertificate},
+    {"SSL certificate", Trouble::denied, kCertificate},
+    {"certificate subject name", Trouble::denied, kCertificate},
     {"Authentication failed", Trouble::denied, kRefused},
     {"terminal prompts disabled", Trouble::denied, kRefused},
     {"returned error: 401", Trouble::denied, kRefused},
@@ -116,6 +123,23 @@ std::vector<std::string_view> lines_of(std::string_view said) {
   return out;
 }
 
+// The line without the names in it, which others choose: what git quotes, addresses and references.
+std::string without_names(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const bool is_quoted = line.front() == '\'' && line.find('\'', 1) != line.npos;
+    const std::size_t end =
+        is_quoted ? line.find('\'', 1) + 1 : std::min(line.find_first_of(" '", 1), line.size());
+    const std::string_view word = line.substr(0, end);
+    if (is_quoted)
+      out += "''";
+    else if (word.find("://") == word.npos && word.find("refs/") == word.npos)
+      out += word;
+    line.remove_prefix(end);
+  }
+  return out;
+}
+
 // In one line that can be shown, without git's "fatal: ".
 std::string shown_line(std::string_view line, const GitContext& context) {
   constexpr std::size_t kLongest = 300;  // a choice
@@ -156,10 +180,12 @@ SourceError received_too_much(const GitContext& context) {
 SourceError fetch_trouble(const Ended& ended, const GitContext& context) {
   if (is_too_large(ended)) return received_too_much(context);
   const auto lines = lines_of(ended.err);
+  std::vector<std::string> matched;
+  for (const std::string_view line : lines) matched.push_back(without_names(line));
   for (const Complaint& known : kComplaints)
-    for (const std::string_view line : lines)
-      if (line.find(known.words) != line.npos)
-        return with_complaint(known.trouble, known.meaning, line, context);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (matched[i].find(known.words) != std::string::npos)
+        return with_complaint(known.trouble, known.meaning, lines[i], context);
   return with_complaint(Trouble::unreachable, kUnreachable, complaint_of(ended, context), context);
 }
 

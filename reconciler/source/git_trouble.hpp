@@ -1,7 +1,7 @@
 // What a failed git command means: the trouble, and one sentence with git's own complaint.
 //
-// Promises: what a server says (lines that begin with "remote:") decides nothing. No secret that it is given
-// occurs in the result.
+// Promises: what a server says (lines that begin with "remote:") and how things are named decide nothing. No
+// secret that it is given occurs in the result.
 #pragma once
 
 #include <string>

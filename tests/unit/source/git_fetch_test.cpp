@@ -1,8 +1,11 @@
 // What a fetch returns, from repositories of this machine: branches, tags, commits, folders, and what happens
 // when they change.
+#include <unistd.h>
+
 #include <filesystem>
 #include <set>
 
+#include "tests/needs.hpp"
 #include "tests/unit/source/lab.hpp"
 
 namespace lockstep {
@@ -123,6 +126,17 @@ TEST_F(GitFetch, ReturnsAnUnchangedCommitFromTheCache) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->folder, first->folder);
   EXPECT_EQ(again->subject, first->subject);
+}
+
+TEST_F(GitFetch, KnowsAnUnchangedTag) {
+  (void)repository.commit({{"a", "1"}});
+  (void)repository.git({"tag", "-a", "-m", "annotated", "v1"});
+  const auto git = source(of(tag, "v1"));
+  const auto first = expect_revision(git->fetch(within(kPatience)));
+  EXPECT_EQ(expect_revision(git->fetch(within(kPatience)))->folder, first->folder);
+  const std::string second = repository.commit({{"a", "2"}});
+  (void)repository.git({"tag", "-a", "-f", "-m", "moved", "v1"});
+  EXPECT_EQ(expect_revision(git->fetch(within(kPatience)))->id, second);
 }
 
 TEST_F(GitFetch, FollowsABranchThatWasForced) {
@@ -246,6 +260,39 @@ TEST_F(GitFetch, ReportsWhatIsWrongOnThisMachine) {
   variables.set("PATH", folder / "bin");
   const std::string text = expect_trouble(fetched(), SourceTrouble::local);
   EXPECT_NE(text.find("install git"), text.npos) << text;
+}
+
+TEST_F(GitFetch, NeedsSshAndSshKeygenOnlyWhereTheyAreUsed) {
+  (void)repository.commit({{"a", "1"}});
+  GitSettings over_ssh{.address = "ssh://git.invalid/x", .cache = folder / "cache"};
+  over_ssh.ssh_key_file = write_text(folder / "key", "");
+  over_ssh.ssh_known_hosts_file = write_text(folder / "known_hosts", "");
+  GitSettings with_signers = settings();
+  with_signers.allowed_signers_file = write_text(folder / "signers", "");
+  std::string signed_commit = repository.git({"cat-file", "commit", "HEAD"}) + "\n";
+  signed_commit.insert(signed_commit.find("\n\n"),
+                       "\ngpgsig -----BEGIN SSH SIGNATURE-----\n AAAA\n -----END SSH SIGNATURE-----");
+  const std::string id = repository.git({"hash-object", "-w", "-t", "commit", "--stdin"}, signed_commit);
+  (void)repository.git({"update-ref", "refs/heads/main", id});
+  fs::create_directories(folder / "bin");
+  for (const std::string name : {"git", "prlimit", "sh"})
+    fs::create_symlink("/usr/bin/" + name, folder / ("bin/" + name));
+  Variables variables;
+  variables.set("PATH", folder / "bin");
+  EXPECT_TRUE(expect_revision(fetched()));
+  for (const GitSettings& one : {over_ssh, with_signers}) {
+    const std::string text = expect_trouble(fetched(one), SourceTrouble::local);
+    EXPECT_NE(text.find("install openssh-client"), text.npos) << text;
+  }
+}
+
+TEST_F(GitFetch, RefusesALocalRepositoryOfAnotherUser) {
+  LOCKSTEP_NEEDS_ROOT("gives a folder to another user");
+  (void)repository.commit({{"a", "1"}});
+  ASSERT_EQ(::chown(repository.path().c_str(), 65534, 65534), 0);
+  ASSERT_EQ(::chown((repository.path() + "/.git").c_str(), 65534, 65534), 0);
+  EXPECT_NE(expect_trouble(fetched(), SourceTrouble::denied).find("belongs to another user"),
+            std::string::npos);
 }
 
 TEST_F(GitFetch, ACallThatHasEndedFetchesNothing) {

@@ -20,14 +20,14 @@ TEST_F(GitKilled, LeavesACacheThatTheNextStartCleansAndUses) {
   for (int i = 0; i < 200; ++i)
     files["specs/" + std::to_string(i) + ".yaml"] = std::string(1000, 'a') + std::to_string(i);
   const std::string id = repository.commit(files);
-  constexpr int kKills = 16;
+  constexpr int kKills = 10;
   int left = 0;
   for (int kill = 0; kill < kKills; ++kill) {
     const pid_t child = ::fork();
     if (child == 0) {
       for (;;) (void)fetched();
     }
-    (void)pause(std::chrono::milliseconds(1 + 8 * kill), {});
+    (void)pause(std::chrono::milliseconds(1 + 12 * kill), {});
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     if (fs::exists(folder / "cache") && !fs::is_empty(folder / "cache")) ++left;

@@ -43,12 +43,12 @@ class GitOverSsh : public ::testing::Test {
     port = std::to_string(free_port());
     const passwd* const self = ::getpwuid(::geteuid());
     user = self == nullptr ? "root" : self->pw_name;
-    const std::string config =
-        write_text(folder / "sshd_config",
-                   "ListenAddress 127.0.0.1:" + port + "\nHostKey " + (folder / "host") +
-                       "\nAuthorizedKeysFile " + (folder / "user.pub") +
-                       "\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
-                       "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\n");
+    const std::string config = write_text(
+        folder / "sshd_config", "ListenAddress 127.0.0.1:" + port + "\nHostKey " + (folder / "host") +
+                                    "\nAuthorizedKeysFile " + (folder / "user.pub") +
+                                    "\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+                                    "KbdInteractiveAuthentication no\nPermitRootLogin "
+                                    "prohibit-password\nPidFile none\nLogLevel QUIET\n");
     server = std::make_unique<Background>(std::vector<std::string>{kSshd, "-D", "-e", "-f", config});
     trust("host");
     id = repository.commit({{"a.yaml", "over ssh"}});

@@ -218,6 +218,43 @@ TEST(GitTrouble, IsOneLineWithoutControlCharactersAndSecrets) {
       << error.error.what;
 }
 
+// Git 2.39's words, with names that contain the words of other troubles.
+TEST(GitTrouble, DependsOnGitsWordsAndNotOnNames) {
+  const auto trouble = [](const std::string& said) {
+    return fetch_trouble({.well = false, .out = "", .err = said + "\n"}, {.title = "T"}).trouble;
+  };
+  using enum SourceTrouble;
+  EXPECT_EQ(trouble("fatal: couldn't find remote ref refs/heads/early-EOF"), not_found);
+  EXPECT_EQ(trouble("fatal: '/srv/fsck error' does not appear to be a git repository"), not_found);
+  EXPECT_EQ(trouble("fatal: repository 'http://127.0.0.1/SSL%20certificate/' not found"), not_found);
+  EXPECT_EQ(
+      trouble("fatal: unable to access 'https://h/certificate verification/': Could not resolve host: h"),
+      unreachable);
+  EXPECT_EQ(trouble("fatal: http://h/missing-index-pack/info/refs not valid: is this a git repository?"),
+            not_found);
+  EXPECT_EQ(trouble("fatal: unable to access 'https://h/x/': server certificate verification failed. CAfile: "
+                    "none CRLfile: none"),
+            denied);
+  EXPECT_EQ(trouble("fatal: unable to access 'https://h/x/': SSL: no alternative certificate subject name "
+                    "matches target "
+                    "host name 'h'"),
+            denied);
+  EXPECT_EQ(
+      trouble("fatal: unable to access 'https://h/x/': SSL certificate problem: self-signed certificate"),
+      denied);
+  EXPECT_EQ(
+      trouble(
+          "error: RPC failed; curl 56 GnuTLS recv error (-9)\nfatal: early EOF\nfatal: fetch-pack: invalid "
+          "index-pack output"),
+      unreachable);
+  EXPECT_EQ(
+      trouble("fatal: write error: No space left on device\nfatal: fetch-pack: invalid index-pack output"),
+      local);
+  EXPECT_EQ(trouble("git: 'remote-https' is not a git command. See 'git --help'."), local);
+  EXPECT_EQ(trouble(""), unreachable);
+  EXPECT_EQ(trouble("fatal: something new"), unreachable);
+}
+
 TEST(GitTrouble, IsShortWhateverGitPrints) {
   const Ended ended{.well = false, .out = "", .err = "fatal: " + std::string(100'000, 'x') + "\n"};
   EXPECT_LT(fetch_trouble(ended, {.title = "T"}).error.what.size(), 500U);
