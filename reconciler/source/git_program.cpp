@@ -171,10 +171,9 @@ std::string ssh_file(const std::string& option, const std::string& file) {
 
 std::string ssh_command(const GitSettings& settings) {
   return "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
-         " -o UpdateHostKeys=no -o VerifyHostKeyDNS=no -o CheckHostIP=no -o IdentitiesOnly=yes"
-         " -o IdentityAgent=none -o PreferredAuthentications=publickey -o ForwardAgent=no"
-         " -o ClearAllForwardings=yes -o PermitLocalCommand=no -o ProxyCommand=none -o ControlPath=none"
-         " -o ConnectTimeout=60 -o ServerAliveInterval=20 -o ServerAliveCountMax=3 -o LogLevel=ERROR" +
+         " -o UpdateHostKeys=no -o IdentitiesOnly=yes -o IdentityAgent=none"
+         " -o PreferredAuthentications=publickey -o ConnectTimeout=60 -o ServerAliveInterval=20"
+         " -o ServerAliveCountMax=3 -o LogLevel=ERROR" +
          ssh_file("UserKnownHostsFile", settings.ssh_known_hosts_file) +
          ssh_file("IdentityFile", settings.ssh_key_file);
 }

@@ -4,6 +4,7 @@
 FOLDER has bare repositories. A path may begin with one of these:
   /auth/USER/PASSWORD/...  needs that login
   /echo/...                403, and a body that repeats the Authorization header
+  /error/...               an error of git's protocol that repeats that header and what is in it
   /hang/...                never answers
   /moved/HOST:PORT/...     301 to the same path at HOST:PORT
   /status/CODE/...         that status
@@ -42,6 +43,11 @@ class Request(http.server.BaseHTTPRequestHandler):
             threading.Event().wait(60)
         elif parts[1] == "echo":
             self.answer(403, f"you sent {given}\n".encode(), [("Content-Type", "text/plain")])
+        elif parts[1] == "error":
+            login = base64.b64decode(given.partition(" ")[2]).decode()
+            text = f"ERR you sent {given}, {login}"
+            body = b"001e# service=git-upload-pack\n0000" + f"{len(text) + 4:04x}{text}".encode()
+            self.answer(200, body, [("Content-Type", "application/x-git-upload-pack-advertisement")])
         elif parts[1] == "status":
             self.answer(int(parts[2]))
         elif parts[1] == "moved":

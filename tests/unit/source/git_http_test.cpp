@@ -94,7 +94,9 @@ TEST_F(GitOverHttp, ReportsRefusedCredentials) {
 }
 
 TEST_F(GitOverHttp, RepeatsNoSecretThatAServerRepeats) {
-  const std::string text = expect_trouble(fetched(with_password("/echo/fabric")), Trouble::denied);
+  expect_no_secret(expect_trouble(fetched(with_password("/echo/fabric")), Trouble::denied));
+  const std::string text = expect_trouble(fetched(with_password("/error/fabric")), Trouble::unreachable);
+  EXPECT_NE(text.find("you sent Basic ***, ada:***"), text.npos) << text;
   expect_no_secret(text);
 }
 

@@ -1,10 +1,5 @@
 // Nothing of the user's configuration, the environment and the repository is run or followed. Each trap
 // creates a file, or leads to another repository; a plain git command shows that they work.
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <thread>
 
@@ -155,13 +150,7 @@ TEST_F(GitIsolation, FromTheMachinesConfiguration) {
   const std::string etc = folder / "etc";
   write_text(etc + "/gitconfig", hostile_config());
   write_text(etc + "/gitattributes", "* filter=trap\n");
-  // Exit status: 0 right, 1 wrong, 2 no such mount here.
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const bool mounted =
-        ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-        ::mount("overlay", "/etc", "overlay", MS_RDONLY, ("lowerdir=" + etc + ":/etc").c_str()) == 0;
-    if (!mounted) ::_exit(2);
+  const auto right = with_other_etc(etc, [&] {
     const auto plain = run({.name = "git",
                             .package = {},
                             .words = {"ls-remote", repository.path(), "refs/heads/main"},
@@ -169,14 +158,10 @@ TEST_F(GitIsolation, FromTheMachinesConfiguration) {
     const bool trapped = plain && plain->out.starts_with(other.git({"rev-parse", "HEAD"}));
     const auto outcome = fetched();
     const auto* const revision = std::get_if<Revision>(&outcome);
-    ::_exit(trapped && revision != nullptr && files_in(revision->folder->path()).at("a.yaml") == "right" ? 0
-                                                                                                         : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
-    LOCKSTEP_NOT_TESTED("the kernel mounts no overlay over /etc here");
-  EXPECT_EQ(status, 0);
+    return trapped && revision != nullptr && files_in(revision->folder->path()).at("a.yaml") == "right";
+  });
+  if (!right) LOCKSTEP_NOT_TESTED("the kernel mounts no overlay over /etc here");
+  EXPECT_TRUE(*right);
   EXPECT_EQ(files_in(traps), Files{});
 }
 

@@ -99,7 +99,8 @@ TEST_F(GitSignature, IsNotTrustedOnceItsSignerWasRemoved) {
 
 TEST_F(GitSignature, IsOfAProgramThatWouldAcceptAnything) {
   const std::string accepts =
-      "#!/bin/sh\necho '[GNUPG:] NEWSIG'\necho '[GNUPG:] GOODSIG 0123456789ABCDEF Ada'\n"
+      "#!/bin/sh\ntouch " + (folder / "ran") +
+      "\necho '[GNUPG:] NEWSIG'\necho '[GNUPG:] GOODSIG 0123456789ABCDEF Ada'\n"
       "echo '[GNUPG:] VALIDSIG 0 0 0'\necho '[GNUPG:] TRUST_ULTIMATE 0 pgp'\n"
       "echo 'Good \"git\" signature for ada@example.org with ED25519 key x' >&2\nexit 0\n";
   for (const std::string name : {"gpg", "gpgsm", "gpg2"}) {
@@ -118,6 +119,7 @@ TEST_F(GitSignature, IsOfAProgramThatWouldAcceptAnything) {
     (void)repository.git({"update-ref", "refs/heads/main", commit});
     (void)unverified();
   }
+  EXPECT_FALSE(fs::exists(folder / "ran")) << "another program was asked";
 }
 
 TEST_F(GitSignature, OfTheUsersConfigurationIsNotAsked) {

@@ -124,6 +124,21 @@ TEST_F(GitOverSsh, ReportsARefusedKeyAndUsesNoOther) {
   EXPECT_NE(expect_trouble(fetched(with), Trouble::local).find("chmod 600"), std::string::npos);
 }
 
+// ssh_config(5): `Match exec` runs a command wherever the file is read.
+TEST_F(GitOverSsh, ReadsNoConfigurationOfTheMachine) {
+  LOCKSTEP_NEEDS_ROOT("mounts another /etc");
+  const std::string ran = folder / "ran";
+  write_text(folder / "etc/ssh/ssh_config", "Match exec \"touch " + ran + "\"\n  User nobody\n");
+  fs::permissions(folder / "etc/ssh/ssh_config", fs::perms::others_read | fs::perms::owner_read);
+  const auto right = with_other_etc(folder / "etc", [&] {
+    (void)done({"ssh", "-G", "127.0.0.1"});
+    if (!fs::remove(ran)) return false;
+    return std::holds_alternative<Revision>(fetched(settings())) && !fs::exists(ran);
+  });
+  if (!right) LOCKSTEP_NOT_TESTED("the kernel mounts no overlay over /etc here");
+  EXPECT_TRUE(*right);
+}
+
 TEST_F(GitOverSsh, ReportsAServerThatIsDown) {
   server.reset();
   (void)expect_trouble(fetched(settings()), Trouble::unreachable);

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -225,6 +227,22 @@ std::string expect_trouble(const FetchOutcome& outcome, SourceTrouble trouble) {
   EXPECT_EQ(to_string(error->trouble), to_string(trouble)) << text;
   EXPECT_EQ(text.find_first_of("\n\r\x1b"), text.npos) << text;
   return text;
+}
+
+std::optional<bool> with_other_etc(const std::string& files, const std::function<bool()>& check) {
+  constexpr int kNoMount = 2;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool mounted =
+        ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("overlay", "/etc", "overlay", MS_RDONLY, ("lowerdir=" + files + ":/etc").c_str()) == 0;
+    if (!mounted) ::_exit(kNoMount);
+    ::_exit(check() ? 0 : 1);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return false;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMount) return std::nullopt;
+  return status == 0;
 }
 
 void Variables::set(const std::string& name, const std::string& value) {

@@ -100,6 +100,10 @@ std::optional<Revision> expect_revision(const FetchOutcome& outcome);
 // The message; a failure of the test if it is a revision or has another trouble.
 std::string expect_trouble(const FetchOutcome& outcome, SourceTrouble trouble);
 
+// The result of `check` in a process whose /etc has the files of this folder as well; none: the kernel mounts
+// no overlay here. Needs root.
+std::optional<bool> with_other_etc(const std::string& files, const std::function<bool()>& check);
+
 // Sets environment variables for a test.
 class Variables {
  public:
