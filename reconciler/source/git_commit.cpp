@@ -60,11 +60,17 @@ std::string principal_in(std::string_view said) {
 
 }  // namespace
 
-Fetched<Revision> describe_git_commit(const GitProgram& git, const std::string& commit, const Call& call) {
-  TRY(const std::string text,
-      git.read({"log", "-1", "--no-color", "--format=%an%x00%ae%x00%ct%x00%B", commit}, kCommitMost, call));
-  std::string_view rest = text;
-  Revision out{.id = commit};
+Fetched<Revision> describe_git_commit(const GitProgram& git, const std::string& reference, const Call& call) {
+  TRY(const Ended ended, git.run({"log", "-1", "--no-color", "--format=%H%x00%an%x00%ae%x00%ct%x00%B",
+                                  reference + "^{commit}", "--"},
+                                 kCommitMost, call));
+  if (ended.signal != 0) return object_trouble(ended, git.context());
+  if (!ended.well)
+    return trouble_with(
+        SourceTrouble::not_found,
+        git.context().title + ": is not a commit; name a branch, a tag of a commit, or a commit");
+  std::string_view rest = ended.out;
+  Revision out{.id = std::string(take_until(rest, '\0'))};
   const std::string_view name = take_until(rest, '\0');
   const std::string_view mail = take_until(rest, '\0');
   out.author = shown(std::string(name) + " <" + std::string(mail) + ">");

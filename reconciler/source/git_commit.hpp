@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// Fills in author, subject and time.
-Fetched<Revision> describe_git_commit(const GitProgram& git, const std::string& commit, const Call& call);
+// The hash, author, subject and time of the commit that a reference names. Not found: it names none.
+Fetched<Revision> describe_git_commit(const GitProgram& git, const std::string& reference, const Call& call);
 
 // The principal of GitSecrets::allowed_signers who signed it, whose key was valid at the commit's time.
 Fetched<std::string> verify_git_commit(const GitProgram& git, const std::string& commit,

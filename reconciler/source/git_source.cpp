@@ -27,11 +27,6 @@ constexpr std::uint64_t kListedPath = 512;
 
 bool is_sha256(const std::string& commit) { return commit.size() == 64; }
 
-std::string trimmed(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 class GitRepository final : public Source {
  public:
   explicit GitRepository(GitSettings settings) : settings_(std::move(settings)) {
@@ -59,8 +54,8 @@ class GitRepository final : public Source {
       TRY(const std::string commit, advertised(git, call));
       if (commit == last_->id) return *last_;
     }
-    TRY(const std::string commit, fetched_commit(git, call));
-    return revision(git, commit, call);
+    TRY_DONE(fetch_reference(git, call));
+    return revision(git, call);
   }
 
   // The commit that the repository has now under this name.
@@ -85,7 +80,7 @@ class GitRepository final : public Source {
                         title_ + ": not in the repository any more; push it, or correct the name");
   }
 
-  Fetched<std::string> fetched_commit(const GitProgram& git, const Call& call) const {
+  Fetched<Done> fetch_reference(const GitProgram& git, const Call& call) const {
     const GitReference& reference = settings_.reference;
     bool sha256 = reference.kind == GitReference::Kind::commit && is_sha256(reference.name);
     TRY(Ended ended, fetch_into(git, sha256, call));
@@ -97,16 +92,7 @@ class GitRepository final : public Source {
     }
     if (!ended.well && is_pack_full(git.repository())) return received_too_much(git.context());
     if (!ended.well) return fetch_trouble(ended, git.context());
-    TRY(const Ended found,
-        git.run({"rev-parse", "--verify", "--quiet", std::string(kFetchedReference) + "^{commit}"},
-                kAnswerMost, call));
-    const std::string commit = trimmed(found.out);
-    const bool other = reference.kind == GitReference::Kind::commit && commit != reference.name;
-    if (!found.well || other)
-      return trouble_with(Trouble::not_found, title_ +
-                                                  ": is not a commit; name a branch, a tag of a commit, or a "
-                                                  "commit");
-    return commit;
+    return Done{};
   }
 
   // git-index-pack(1) may write no more than that, and git does not say why it ended.
@@ -133,14 +119,16 @@ class GitRepository final : public Source {
                    settings_.max_bytes, call);
   }
 
-  Fetched<Revision> revision(const GitProgram& git, const std::string& commit, const Call& call) const {
-    std::string signer;
+  Fetched<Revision> revision(const GitProgram& git, const Call& call) const {
+    const GitReference& reference = settings_.reference;
+    TRY(Revision out, describe_git_commit(git, kFetchedReference, call));
+    if (reference.kind == GitReference::Kind::commit && out.id != reference.name)
+      return trouble_with(Trouble::not_found,
+                          title_ + ": is not a commit, but a tag of one; name the commit");
     if (!settings_.allowed_signers_file.empty()) {
-      TRY(signer, verify_git_commit(git, commit, settings_.allowed_signers_file, call));
+      TRY(out.signer, verify_git_commit(git, out.id, settings_.allowed_signers_file, call));
     }
-    TRY(Revision out, describe_git_commit(git, commit, call));
-    out.signer = std::move(signer);
-    TRY(const std::string tree, specs_tree(git, commit, call));
+    TRY(const std::string tree, specs_tree(git, out.id, call));
     TRY(const std::vector<GitEntry> entries, listed(git, tree, call));
     TRY(out.folder, copied(git, entries, call));
     return out;
