@@ -115,7 +115,8 @@ TEST(Program, IsNotStartedWhenItsCallHasEnded) {
       std::filesystem::temp_directory_path() / ("lockstep-started-" + std::to_string(::getpid()));
   const auto ended =
       run(shell("touch " + file), "", {.deadline = std::chrono::steady_clock::now(), .stop = {}});
-  EXPECT_FALSE(ended);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().what, "the deadline passed");
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 

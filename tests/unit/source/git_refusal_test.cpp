@@ -131,7 +131,8 @@ TEST_F(GitRefusal, ATreeThatNamesItselfWithoutEnd) {
     for (int i = 0; i < 10; ++i) listing += kind + "\t" + std::to_string(i) + "\n";
     kind = "040000 tree " + repository.tree(listing);
   }
-  (void)refused_tree(kind.substr(kind.rfind(' ') + 1), Trouble::too_large);
+  const std::string text = refused_tree(kind.substr(kind.rfind(' ') + 1), Trouble::too_large);
+  EXPECT_NE(text.find("max_files"), text.npos) << text;
 }
 
 TEST_F(GitRefusal, DeepFolders) {
