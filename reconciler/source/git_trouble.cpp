@@ -37,7 +37,7 @@ constexpr std::string_view kNoRoom =
     "there is no space for what is fetched; make room in the cache's file system";
 constexpr std::string_view kNoSsh = "there is no ssh here; install openssh-client";
 constexpr std::string_view kNoHelper = "git is incomplete here; install it again";
-constexpr std::string_view kUnreachable = "the repository can't be reached";
+constexpr std::string_view kUnreachable = "the repository is unreachable from this machine";
 constexpr std::string_view kServerFails = "the server has an error of its own";
 constexpr std::string_view kCutOff = "the connection ended early";
 constexpr std::string_view kOwner =
