@@ -26,6 +26,8 @@ struct Program {
   std::optional<std::vector<std::string>> environment{};  // "NAME=value" each; none: this process's
   // A process group for it and its children: no Ctrl-C at the terminal, and no prompt there.
   bool own_group = false;
+  // A choice: a signature with the largest RSA key that OpenSSH accepts (16,384 bits) has about 4 KiB, all
+  // settings of a ConnectX-7 some 20 KiB.
   std::size_t largest_output = std::size_t{1} << 20;
 };
 
