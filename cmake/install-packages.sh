@@ -15,6 +15,8 @@ if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
              iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
              openssh-client openssl man-db dpkg-dev lintian mmdebstrap)
+  # It starts a service, which is nothing for a machine that somebody works on: without it the tests over ssh are skipped.
+  [ "${CI:-false}" = false ] || packages+=(openssh-server)
 elif [ "${1:-build}" = fuzz ]; then
   packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: symbolizes stack traces
 elif [ "${1:-build}" = mutants ]; then

@@ -12,7 +12,7 @@ constexpr Parser kParsers[] = {
     {"plan", parse_plan, seeds_of_plan},    {"netlink", parse_netlink, seeds_of_netlink},
     {"lldp", parse_lldp, seeds_of_lldp},    {"frr", parse_frr, seeds_of_frr},
     {"probe", parse_probe, seeds_of_probe}, {"before", parse_before, seeds_of_before},
-    {"nft", parse_nft, seeds_of_nft},
+    {"nft", parse_nft, seeds_of_nft},       {"git", parse_git, seeds_of_git},
 };
 
 }  // namespace

@@ -45,6 +45,9 @@ void parse_lldp(std::string_view input);
 void parse_frr(std::string_view input);
 // Messages of a benchmark's probes. Encoding and decoding a message again must give the same message.
 void parse_probe(std::string_view input);
+// What git prints: lists of files, contents, complaints. A path that is accepted must stay beneath its
+// folder, and a message must be printable and without the secret.
+void parse_git(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();
 std::vector<std::string> seeds_of_inventory();
@@ -57,5 +60,6 @@ std::vector<std::string> seeds_of_nft();
 std::vector<std::string> seeds_of_lldp();
 std::vector<std::string> seeds_of_frr();
 std::vector<std::string> seeds_of_probe();
+std::vector<std::string> seeds_of_git();
 
 }  // namespace lockstep::fuzzing

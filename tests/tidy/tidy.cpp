@@ -83,13 +83,14 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order of dependency: a folder may include only itself and those before it.
-constexpr std::array<std::string_view, 28> kOrder{"specs/model",
+constexpr std::array<std::string_view, 29> kOrder{"specs/model",
                                                   "specs/files",
                                                   "specs/language",
                                                   "specs/platforms",
                                                   "specs/fabric",
                                                   "specs/compile",
                                                   "drivers/posix",
+                                                  "reconciler/source",
                                                   "drivers/runtime",
                                                   "drivers/mapped",
                                                   "drivers/linux",
