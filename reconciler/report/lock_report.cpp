@@ -23,8 +23,9 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
   return fmt::format("{}", fmt::join(parts, between));
 }
 
-std::string part(std::string_view before, const std::vector<std::string>& names, std::string_view after) {
-  return fmt::format("{}{}{} ({})", before, counted(names.size(), "number"), after, some_of(names));
+// "2 numbers (Fabric/backend asn/leaf leaf2, ...)".
+std::string numbers(const std::vector<std::string>& of) {
+  return fmt::format("{} ({})", counted(of.size(), "number"), some_of(of));
 }
 
 }  // namespace
@@ -33,9 +34,9 @@ std::string lock_text(const LockChange& change) {
   if (change.empty()) return compose("{} is up to date\n", kAllocationLockFile);
   std::vector<std::string> parts;
   if (change.identifies) parts.emplace_back("the cluster's name and UUID");
-  if (!change.given.empty()) parts.push_back(part("", change.given, " given out"));
-  if (!change.changed.empty()) parts.push_back(part("", change.changed, " changed"));
-  if (!change.freed.empty()) parts.push_back(part("", change.freed, " freed"));
+  if (!change.given.empty()) parts.push_back(numbers(change.given) + " given out");
+  if (!change.changed.empty()) parts.push_back(numbers(change.changed) + " changed");
+  if (!change.freed.empty()) parts.push_back(numbers(change.freed) + " freed");
   return compose("{} is written: {}; commit it\n", kAllocationLockFile, joined(parts, "; "));
 }
 
@@ -50,9 +51,7 @@ std::string why_stale(const LockChange& change) {
   if (change.empty()) return "";
   std::vector<std::string> parts;
   if (change.identifies) parts.emplace_back("does not name this cluster");
-  if (!change.given.empty()) parts.push_back(part("lacks ", change.given, ""));
-  if (!change.changed.empty()) parts.push_back(part("has ", change.changed, " that the specs can't keep"));
-  if (!change.freed.empty()) parts.push_back(part("has ", change.freed, " that the specs no longer need"));
+  if (!change.given.empty()) parts.push_back("lacks " + numbers(change.given));
   return fmt::format("{} {}: run `lockstep lock`, and commit the file", kAllocationLockFile,
                      joined(parts, "; it "));
 }

@@ -14,7 +14,8 @@ namespace lockstep {
 struct LockChange {
   bool identifies = false;  // the file lacks the cluster's UUID, or has its former name
   // Of what, in order: "Fabric/backend asn/leaf leaf2".
-  std::vector<std::string> given;    // the file has no number
+  std::vector<std::string> given;  // the file has no number
+  // Only with ClusterSource::renumber: else a number stays with its name, also once nothing has that name.
   std::vector<std::string> changed;  // the file has another number
   std::vector<std::string> freed;    // the file has a number, and the specs need none
   bool empty() const { return !identifies && given.empty() && changed.empty() && freed.empty(); }

@@ -52,7 +52,8 @@ TEST_F(Lock, ANewDeviceIsNamedAndRenumbersNothing) {
   add_a_host();
   const Answer stale = locked();
   EXPECT_EQ(stale.code, 1);
-  EXPECT_NE(stale.err.find("gpu5"), std::string::npos) << stale.err;
+  EXPECT_NE(stale.err.find("lacks 1 number (Fabric/backend port/leaves swp5)"), std::string::npos)
+      << stale.err;
   EXPECT_EQ(written(), before);
   const Answer said = say({"lock", "-o", "json", copy_.path()});
   ASSERT_EQ(said.code, 0) << said.err;
@@ -69,13 +70,21 @@ TEST_F(Lock, ANewDeviceIsNamedAndRenumbersNothing) {
   EXPECT_EQ(locked().code, 0) << locked().err;
 }
 
-TEST_F(Lock, NumbersThatNothingNeedsMakeItStale) {
+TEST_F(Lock, NumbersStayWithTheirNamesUntilTheyAreGivenOutAnew) {
   add_a_host();
   ASSERT_EQ(lock().code, 0);
+  const std::string before = text_of(file());
   copy_.replace("devices.yaml", "names: gpu[1-5]", "names: gpu[1-4]")
       .replace("fabric.yaml", "gpu[1-5]:rail[0-1]\", to: \"leaf[0-1]:swp[1-5]\"",
                "gpu[1-4]:rail[0-1]\", to: \"leaf[0-1]:swp[1-4]\"");
-  EXPECT_NE(locked().err.find("that the specs no longer need"), std::string::npos) << locked().err;
+  EXPECT_EQ(locked().code, 0) << locked().err;
+  EXPECT_EQ(lock().out, "allocations.lock is up to date\n");
+  EXPECT_EQ(text_of(file()), before) << "gpu5 may come back";
+  const Answer anew = say({"lock", "--renumber", copy_.path()});
+  EXPECT_EQ(anew.out,
+            "allocations.lock is written: 1 number (Fabric/backend port/leaves swp5) freed; commit it\n")
+      << anew.err;
+  EXPECT_EQ(text_of(file()).find("swp5"), std::string::npos);
 }
 
 TEST_F(Lock, InvalidSpecsWriteNothing) {
