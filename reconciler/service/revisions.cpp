@@ -111,13 +111,11 @@ void Revisions::settle(WallTime at) {
 
 void Revisions::drop_old() {
   while (known_.size() > kShownMax) {
+    const bool out = std::ranges::count_if(known_, &Known::is_out) > std::ssize(known_) / 2;
     const std::set<const Known*> needed{goal(), find_running(), find_last_good()};
-    const auto oldest = [&](bool out) {
-      return std::find_if(known_.rbegin(), known_.rend(),
-                          [&](const Known& one) { return one.is_out() == out && !needed.contains(&one); });
-    };
-    auto drop = oldest(false);
-    if (drop == known_.rend()) drop = oldest(true);
+    const auto drop = std::find_if(known_.rbegin(), known_.rend(), [&](const Known& one) {
+      return one.is_out() == out && !needed.contains(&one);
+    });
     known_.erase(std::next(drop).base());
   }
 }

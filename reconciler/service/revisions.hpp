@@ -76,8 +76,8 @@ struct PlannedSteps {
 class Revisions {
  public:
   static constexpr int kSupersededMax = 2;
-  // Of more revisions the oldest are forgotten, and those that were refused or rejected last; never the goal,
-  // the running one and the last good one.
+  // Beyond that the oldest are forgotten: of the refused and rejected ones if these are more than half, else
+  // of the others; never the goal, the running one and the last good one.
   static constexpr std::size_t kShownMax = 50;
 
   // A revision was fetched, and is valid. `version`: of this lockstep.

@@ -8,7 +8,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kTimeMax = std::int64_t{1} << 62;  // the year 2116
+constexpr std::uint64_t kTimeEnd = std::uint64_t{1} << 62U;  // in the year 2116
+
+bool is_negative(const Json& json) {
+  return json.is_number_integer() && !json.is_number_unsigned() && json.get<std::int64_t>() < 0;
+}
 
 Error mistyped(const std::string& name, const char* want) { return damaged("'" + name + "' is not " + want); }
 
@@ -33,7 +37,7 @@ Result<std::string> text(const Json& json, const char* name) {
 
 Result<std::uint64_t> number(const Json& json, const char* name, std::uint64_t most) {
   TRY(const Json* const value, field(json, name));
-  if (!value->is_number_unsigned() || value->get<std::uint64_t>() > most)
+  if (is_negative(*value) || !value->is_number_integer() || value->get<std::uint64_t>() > most)
     return mistyped(name, "a whole number within its limits");
   return value->get<std::uint64_t>();
 }
@@ -65,9 +69,7 @@ Json time_json(WallTime at) {
 }
 
 Result<WallTime> time_from(const Json& json, const std::string& name) {
-  const auto negative = [&] { return !json.is_number_unsigned() && json.get<std::int64_t>() < 0; };
-  if (!json.is_number_integer() || negative() ||
-      json.get<std::uint64_t>() >= static_cast<std::uint64_t>(kTimeMax))
+  if (is_negative(json) || !json.is_number_integer() || json.get<std::uint64_t>() >= kTimeEnd)
     return mistyped(name, "a time");
   return WallTime(std::chrono::nanoseconds(json.get<std::int64_t>()));
 }

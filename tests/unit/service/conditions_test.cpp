@@ -253,7 +253,7 @@ TEST(Conditions, AreReadBackAsThoseOfADevice) {
   const nlohmann::json device{{"apiVersion", "lockstep.dev/v1alpha1"},
                               {"kind", "Device"},
                               {"metadata", {{"name", "gpu1"}}},
-                              {"conditions", conditions.to_json(at(5))}};
+                              {"spec", {{"conditions", conditions.to_json(at(5))}}}};
   const Loaded loaded = load_text("device.yaml", device.dump());
   for (const Diagnostic& one : loaded.diagnostics) ADD_FAILURE() << one.message;
   ASSERT_EQ(loaded.catalog.devices.size(), 1U);
