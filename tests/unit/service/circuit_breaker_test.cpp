@@ -98,6 +98,16 @@ TEST(CircuitBreaker, IsNotOpenedByAnEmptyRequest) {
   EXPECT_FALSE(breaker.is_open());
 }
 
+// The heals of a larger cluster are too many for what is left of it.
+TEST(CircuitBreaker, IsNotOpenedByWhatWasHealedBeforeTheClusterShrank) {
+  CircuitBreaker larger = of_96();
+  larger.admit(leaves(1, 4), kStart);
+  CircuitBreaker breaker{{}, 8};
+  ASSERT_TRUE(breaker.restore(larger.to_json()));
+  EXPECT_EQ(breaker.admit({}, kStart), Names{});
+  EXPECT_FALSE(breaker.is_open());
+}
+
 TEST(CircuitBreaker, LetsASmallClusterHeal) {
   CircuitBreaker breaker{{}, 8};
   EXPECT_EQ(breaker.admit(leaves(1, 2), kStart), leaves(1, 2));
