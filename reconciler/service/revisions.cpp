@@ -278,8 +278,6 @@ Result<Done> Revisions::reject(const RevisionId& revision, const SpokenBy& by) {
                                                 ": running; it can be rejected once its run has ended")};
   one->approved.clear();
   one->waits.clear();
-  one->kept = 0;
-  if (reached_ == revision) reached_.reset();
   one->become(State::rejected, said("rejected", by), by.at);
   settle(by.at);
   return Done{};

@@ -16,9 +16,18 @@ RevisionId of(const std::string& source, const std::string& by = "") {
   return {source, "sha256:" + source + by};
 }
 
-class GoalOfTheService : public testing::Test {
+// With or without a restart before each event.
+class GoalOfTheService : public testing::TestWithParam<bool> {
  protected:
-  WallTime tick() { return now_ += minutes(1); }
+  WallTime tick() {
+    if (GetParam()) revisions_ = read_back(revisions_.to_json().dump());
+    return now_ += minutes(1);
+  }
+  static Revisions read_back(const std::string& text) {
+    auto read = Revisions::from_json(nlohmann::json::parse(text));
+    if (!read) throw std::runtime_error(read.error().text());
+    return *std::move(read);
+  }
   void fetch(const std::string& source) { revisions_.valid(of(source), "1.0", tick()); }
   Steps plan(const RevisionId& id, const Steps& steps, const Steps& held = {}, bool whole = true) {
     return revisions_.planned(id, {steps, held, whole}, tick());
@@ -57,8 +66,10 @@ class GoalOfTheService : public testing::Test {
   Revisions revisions_;
   WallTime now_ = kFirst;
 };
+INSTANTIATE_TEST_SUITE_P(Revisions, GoalOfTheService, testing::Bool(),
+                         [](const auto& test) { return test.param ? "Restarted" : "Straight"; });
 
-TEST_F(GoalOfTheService, IsNothingBeforeTheFirstRevision) {
+TEST_P(GoalOfTheService, IsNothingBeforeTheFirstRevision) {
   EXPECT_FALSE(revisions_.next());
   EXPECT_FALSE(revisions_.last_good());
   EXPECT_FALSE(revisions_.running());
@@ -66,7 +77,7 @@ TEST_F(GoalOfTheService, IsNothingBeforeTheFirstRevision) {
   EXPECT_TRUE(revisions_.shown().empty());
 }
 
-TEST_F(GoalOfTheService, IsTheValidRevisionUntilItIsKept) {
+TEST_P(GoalOfTheService, IsTheValidRevisionUntilItIsKept) {
   fetch("a");
   EXPECT_EQ(state("a"), RevisionState::pending);
   run(of("a"));
@@ -82,7 +93,7 @@ TEST_F(GoalOfTheService, IsTheValidRevisionUntilItIsKept) {
   EXPECT_FALSE(revisions_.next());
 }
 
-TEST_F(GoalOfTheService, IsNeverAnInvalidRevision) {
+TEST_P(GoalOfTheService, IsNeverAnInvalidRevision) {
   fetch("a");
   keep(of("a"));
   revisions_.invalid("b", "fabric.yaml:9:3: unknown field 'mtuu'", tick());
@@ -101,7 +112,7 @@ TEST_F(GoalOfTheService, IsNeverAnInvalidRevision) {
   EXPECT_FALSE(revisions_.bad());
 }
 
-TEST_F(GoalOfTheService, IsTheNewestRevision) {
+TEST_P(GoalOfTheService, IsTheNewestRevision) {
   fetch("a");
   fetch("b");
   EXPECT_EQ(revisions_.next(), of("b"));
@@ -110,7 +121,7 @@ TEST_F(GoalOfTheService, IsTheNewestRevision) {
   EXPECT_EQ(revisions_.shown()[1].revision, of("a"));
 }
 
-TEST_F(GoalOfTheService, FollowsABranchThatGoesBack) {
+TEST_P(GoalOfTheService, FollowsABranchThatGoesBack) {
   fetch("a");
   keep(of("a"));
   fetch("b");
@@ -124,7 +135,7 @@ TEST_F(GoalOfTheService, FollowsABranchThatGoesBack) {
   EXPECT_FALSE(revisions_.next());
 }
 
-TEST_F(GoalOfTheService, SupersedesTheRunningRevisionAtTheNextDecisionOfItsGate) {
+TEST_P(GoalOfTheService, SupersedesTheRunningRevisionAtTheNextDecisionOfItsGate) {
   fetch("a");
   run(of("a"));
   EXPECT_TRUE(revisions_.goes_on(tick()));
@@ -139,7 +150,7 @@ TEST_F(GoalOfTheService, SupersedesTheRunningRevisionAtTheNextDecisionOfItsGate)
   EXPECT_EQ(revisions_.next(), of("b"));
 }
 
-TEST_F(GoalOfTheService, LetsARevisionFinishAfterTwoSupersessionsInARow) {
+TEST_P(GoalOfTheService, LetsARevisionFinishAfterTwoSupersessionsInARow) {
   fetch("a");
   for (const std::string newer : {"b", "c"}) {
     run(*revisions_.next());
@@ -156,7 +167,7 @@ TEST_F(GoalOfTheService, LetsARevisionFinishAfterTwoSupersessionsInARow) {
   EXPECT_FALSE(revisions_.goes_on(tick()));  // the row has ended
 }
 
-TEST_F(GoalOfTheService, LetsTheNextFinishWhereTheOneThatWasLetFinishFails) {
+TEST_P(GoalOfTheService, LetsTheNextFinishWhereTheOneThatWasLetFinishFails) {
   fetch("a");
   for (const std::string newer : {"b", "c"}) {
     run(*revisions_.next());
@@ -175,7 +186,7 @@ TEST_F(GoalOfTheService, LetsTheNextFinishWhereTheOneThatWasLetFinishFails) {
   EXPECT_FALSE(revisions_.goes_on(tick()));
 }
 
-TEST_F(GoalOfTheService, IsGoneForAgainAfterAFailureThatMayPass) {
+TEST_P(GoalOfTheService, IsGoneForAgainAfterAFailureThatMayPass) {
   fetch("a");
   run(of("a"));
   revisions_.failed("gpu7 is unreachable", tick());
@@ -190,7 +201,7 @@ TEST_F(GoalOfTheService, IsGoneForAgainAfterAFailureThatMayPass) {
   EXPECT_EQ(state("a"), RevisionState::superseded);
 }
 
-TEST_F(GoalOfTheService, IsTheFormerRevisionAfterAGateRefused) {
+TEST_P(GoalOfTheService, IsTheFormerRevisionAfterAGateRefused) {
   fetch("a");
   keep(of("a"));
   fetch("b");
@@ -206,7 +217,7 @@ TEST_F(GoalOfTheService, IsTheFormerRevisionAfterAGateRefused) {
   EXPECT_EQ(state("b"), RevisionState::refused);
 }
 
-TEST_F(GoalOfTheService, MayBeASupersededRevisionAfterAGateRefused) {
+TEST_P(GoalOfTheService, MayBeASupersededRevisionAfterAGateRefused) {
   fetch("a");
   run(of("a"));
   fetch("b");
@@ -216,7 +227,7 @@ TEST_F(GoalOfTheService, MayBeASupersededRevisionAfterAGateRefused) {
   EXPECT_EQ(state("a"), RevisionState::pending);
 }
 
-TEST_F(GoalOfTheService, WaitsWithARefusedStepOnly) {
+TEST_P(GoalOfTheService, WaitsWithARefusedStepOnly) {
   fetch("a");
   refuse(of("a"), {"x", "y"});
   fetch("b");
@@ -235,7 +246,7 @@ TEST_F(GoalOfTheService, WaitsWithARefusedStepOnly) {
   EXPECT_FALSE(revisions_.next());
 }
 
-TEST_F(GoalOfTheService, ForgetsARefusedStepThatTheSpecsNoLongerWant) {
+TEST_P(GoalOfTheService, ForgetsARefusedStepThatTheSpecsNoLongerWant) {
   fetch("a");
   refuse(of("a"), {"x", "y"});
   fetch("b");
@@ -244,7 +255,7 @@ TEST_F(GoalOfTheService, ForgetsARefusedStepThatTheSpecsNoLongerWant) {
   EXPECT_EQ(plan(of("c"), {"x", "y"}), Steps{"x"});
 }
 
-TEST_F(GoalOfTheService, RemembersARefusedStepThatMerelyIsNotInAPlan) {
+TEST_P(GoalOfTheService, RemembersARefusedStepThatMerelyIsNotInAPlan) {
   fetch("0");
   fetch("a");
   refuse(of("a"), {"x"});
@@ -258,7 +269,7 @@ TEST_F(GoalOfTheService, RemembersARefusedStepThatMerelyIsNotInAPlan) {
   EXPECT_EQ(plan(of("c"), {"x"}), Steps{});
 }
 
-TEST_F(GoalOfTheService, IsARefusedRevisionThatSomebodyApproves) {
+TEST_P(GoalOfTheService, IsARefusedRevisionThatSomebodyApproves) {
   fetch("a");
   keep(of("a"));
   fetch("b");
@@ -270,7 +281,7 @@ TEST_F(GoalOfTheService, IsARefusedRevisionThatSomebodyApproves) {
   EXPECT_EQ(plan(of("b"), {"x", "y", "z"}), (Steps{"x", "z"}));
 }
 
-TEST_F(GoalOfTheService, EndsAnApprovalWhenAGateRefusesTheStep) {
+TEST_P(GoalOfTheService, EndsAnApprovalWhenAGateRefusesTheStep) {
   fetch("a");
   plan(of("a"), {"x", "y", "z"}, {"x", "y"});
   ASSERT_TRUE(approve(of("a"), {"x", "y"}));
@@ -287,7 +298,7 @@ TEST_F(GoalOfTheService, EndsAnApprovalWhenAGateRefusesTheStep) {
   EXPECT_EQ(plan(of("a"), {"x", "y"}), (Steps{"x", "y"}));
 }
 
-TEST_F(GoalOfTheService, ForgetsARefusalOfAStepThatWasApprovedAndKept) {
+TEST_P(GoalOfTheService, ForgetsARefusalOfAStepThatWasApprovedAndKept) {
   fetch("a");
   refuse(of("a"), {"x", "y"});
   ASSERT_TRUE(approve(of("a"), {"x"}));
@@ -296,7 +307,7 @@ TEST_F(GoalOfTheService, ForgetsARefusalOfAStepThatWasApprovedAndKept) {
   EXPECT_EQ(plan(of("b"), {"x", "y"}), Steps{"x"});
 }
 
-TEST_F(GoalOfTheService, WaitsWithStepsThatTheirPolicyHolds) {
+TEST_P(GoalOfTheService, WaitsWithStepsThatTheirPolicyHolds) {
   fetch("a");
   EXPECT_EQ(plan(of("a"), {"x", "y"}, {"x", "elsewhere"}), Steps{"y"});
   EXPECT_EQ(state("a"), RevisionState::pending);
@@ -309,7 +320,7 @@ TEST_F(GoalOfTheService, WaitsWithStepsThatTheirPolicyHolds) {
   EXPECT_EQ(revisions_.next(), of("a"));
 }
 
-TEST_F(GoalOfTheService, WaitsAgainWithAStepThatChangedSinceItWasApproved) {
+TEST_P(GoalOfTheService, WaitsAgainWithAStepThatChangedSinceItWasApproved) {
   fetch("a");
   plan(of("a"), {"x", "y"}, {"x", "y"});
   ASSERT_TRUE(approve(of("a"), {"x", "y"}));
@@ -318,7 +329,7 @@ TEST_F(GoalOfTheService, WaitsAgainWithAStepThatChangedSinceItWasApproved) {
   EXPECT_EQ(shown(of("a")).waits, Steps{"y2"});
 }
 
-TEST_F(GoalOfTheService, TakesAnApprovalForOneRevisionOnly) {
+TEST_P(GoalOfTheService, TakesAnApprovalForOneRevisionOnly) {
   fetch("a");
   plan(of("a"), {"x"}, {"x"});
   ASSERT_TRUE(approve(of("a"), {"x"}));
@@ -326,14 +337,14 @@ TEST_F(GoalOfTheService, TakesAnApprovalForOneRevisionOnly) {
   EXPECT_EQ(plan(of("b"), {"x"}, {"x"}), Steps{});
 }
 
-TEST_F(GoalOfTheService, IgnoresApprovalsOfStepsThatWereNotShown) {
+TEST_P(GoalOfTheService, IgnoresApprovalsOfStepsThatWereNotShown) {
   fetch("a");
   plan(of("a"), {"x"}, {"x"});
   ASSERT_TRUE(approve(of("a"), {"x", "later"}));
   EXPECT_EQ(plan(of("a"), {"later"}, {"later"}), Steps{});
 }
 
-TEST_F(GoalOfTheService, IsGoneForAgainWithWhatWasApprovedDuringItsRun) {
+TEST_P(GoalOfTheService, IsGoneForAgainWithWhatWasApprovedDuringItsRun) {
   fetch("a");
   run(of("a"), {"x", "y", "z"}, {"y", "z"});
   ASSERT_TRUE(approve(of("a"), {"y"}));
@@ -347,7 +358,7 @@ TEST_F(GoalOfTheService, IsGoneForAgainWithWhatWasApprovedDuringItsRun) {
   EXPECT_EQ(shown(of("a")).waits, Steps{"z"});
 }
 
-TEST_F(GoalOfTheService, WaitsForApprovalOfWhatAnotherVersionCompiles) {
+TEST_P(GoalOfTheService, WaitsForApprovalOfWhatAnotherVersionCompiles) {
   fetch("a");
   keep(of("a"));
   const RevisionId otherwise = of("a", "-by-2");
@@ -364,7 +375,7 @@ TEST_F(GoalOfTheService, WaitsForApprovalOfWhatAnotherVersionCompiles) {
   EXPECT_EQ(plan(otherwise, {"drifted"}), Steps{"drifted"});  // what was approved once as a whole
 }
 
-TEST_F(GoalOfTheService, WaitsWithTheStepsOfAnUpgradeThatItsFirstPlanDidNotHave) {
+TEST_P(GoalOfTheService, WaitsWithTheStepsOfAnUpgradeThatItsFirstPlanDidNotHave) {
   fetch("a");
   const RevisionId otherwise = of("a", "-by-2");
   revisions_.valid(otherwise, "2.0", tick());
@@ -375,7 +386,7 @@ TEST_F(GoalOfTheService, WaitsWithTheStepsOfAnUpgradeThatItsFirstPlanDidNotHave)
   EXPECT_EQ(shown(otherwise).state, RevisionState::waiting);
 }
 
-TEST_F(GoalOfTheService, DoesNotWaitForApprovalWhereTheVersionIsTheSame) {
+TEST_P(GoalOfTheService, DoesNotWaitForApprovalWhereTheVersionIsTheSame) {
   fetch("a");
   keep(of("a"));
   revisions_.valid(of("a", "-with-another-inventory"), "1.0", tick());
@@ -386,7 +397,7 @@ TEST_F(GoalOfTheService, DoesNotWaitForApprovalWhereTheVersionIsTheSame) {
   EXPECT_EQ(plan(of("b"), {"x"}), Steps{"x"});
 }
 
-TEST_F(GoalOfTheService, StaysWhereTheFormerVersionComesBackBeforeApproval) {
+TEST_P(GoalOfTheService, StaysWhereTheFormerVersionComesBackBeforeApproval) {
   fetch("a");
   keep(of("a"));
   revisions_.valid(of("a", "-by-2"), "2.0", tick());
@@ -396,7 +407,7 @@ TEST_F(GoalOfTheService, StaysWhereTheFormerVersionComesBackBeforeApproval) {
   EXPECT_EQ(plan(of("a"), {"drifted"}), Steps{"drifted"});
 }
 
-TEST_F(GoalOfTheService, WaitsForApprovalToGoBackToWhatTheFormerVersionCompiles) {
+TEST_P(GoalOfTheService, WaitsForApprovalToGoBackToWhatTheFormerVersionCompiles) {
   fetch("a");
   keep(of("a"));
   const RevisionId otherwise = of("a", "-by-2");
@@ -408,7 +419,7 @@ TEST_F(GoalOfTheService, WaitsForApprovalToGoBackToWhatTheFormerVersionCompiles)
   EXPECT_EQ(plan(of("a"), {"x-back"}), Steps{});
 }
 
-TEST_F(GoalOfTheService, DoesNotSupersedeTheRunningRevisionByOneThatWaits) {
+TEST_P(GoalOfTheService, DoesNotSupersedeTheRunningRevisionByOneThatWaits) {
   fetch("a");
   run(of("a"));
   revisions_.valid(of("a", "-by-2"), "2.0", tick());
@@ -417,7 +428,7 @@ TEST_F(GoalOfTheService, DoesNotSupersedeTheRunningRevisionByOneThatWaits) {
   EXPECT_EQ(revisions_.next(), of("a", "-by-2"));
 }
 
-TEST_F(GoalOfTheService, RefusesApprovalsThatAreForNothing) {
+TEST_P(GoalOfTheService, RefusesApprovalsThatAreForNothing) {
   EXPECT_EQ(kind_of(approve(of("a"), {"x"})), ErrorKind::conflict);
   fetch("a");
   EXPECT_EQ(kind_of(approve(of("a"), {"x"})), ErrorKind::conflict);  // nothing waits
@@ -431,7 +442,7 @@ TEST_F(GoalOfTheService, RefusesApprovalsThatAreForNothing) {
   EXPECT_EQ(kind_of(approve(of("a"), {"x2"})), ErrorKind::conflict);  // again
 }
 
-TEST_F(GoalOfTheService, RefusesAnApprovalThatComesTooLate) {
+TEST_P(GoalOfTheService, RefusesAnApprovalThatComesTooLate) {
   fetch("a");
   plan(of("a"), {"x"}, {"x"});
   fetch("b");
@@ -442,7 +453,7 @@ TEST_F(GoalOfTheService, RefusesAnApprovalThatComesTooLate) {
   EXPECT_EQ(revisions_.next(), of("b"));
 }
 
-TEST_F(GoalOfTheService, IsTheFormerRevisionAfterARejection) {
+TEST_P(GoalOfTheService, IsTheFormerRevisionAfterARejection) {
   fetch("a");
   keep(of("a"));
   fetch("b");
@@ -459,7 +470,7 @@ TEST_F(GoalOfTheService, IsTheFormerRevisionAfterARejection) {
   EXPECT_EQ(plan(of("b"), {"z"}), Steps{});
 }
 
-TEST_F(GoalOfTheService, UndoesWhatAlreadyRanOfARejectedRevision) {
+TEST_P(GoalOfTheService, UndoesWhatAlreadyRanOfARejectedRevision) {
   fetch("a");
   keep(of("a"));
   fetch("b");
@@ -470,7 +481,7 @@ TEST_F(GoalOfTheService, UndoesWhatAlreadyRanOfARejectedRevision) {
   EXPECT_EQ(revisions_.next(), of("a"));
 }
 
-TEST_F(GoalOfTheService, RefusesToRejectWhatRunsOrDoesNotWait) {
+TEST_P(GoalOfTheService, RefusesToRejectWhatRunsOrDoesNotWait) {
   EXPECT_EQ(kind_of(reject(of("a"))), ErrorKind::conflict);
   fetch("a");
   EXPECT_EQ(kind_of(reject(of("a"))), ErrorKind::conflict);
@@ -481,7 +492,7 @@ TEST_F(GoalOfTheService, RefusesToRejectWhatRunsOrDoesNotWait) {
   EXPECT_TRUE(reject(of("a")));
 }
 
-TEST_F(GoalOfTheService, MakesTextsOfOthersPrintable) {
+TEST_P(GoalOfTheService, MakesTextsOfOthersPrintable) {
   revisions_.invalid("a", "\x1b[31mred\xff", tick());
   EXPECT_EQ(revisions_.bad()->why, "\\x1b[31mred\\xff");
   fetch("a");
@@ -493,7 +504,7 @@ TEST_F(GoalOfTheService, MakesTextsOfOthersPrintable) {
   EXPECT_NO_THROW(static_cast<void>(revisions_.to_json().dump()));
 }
 
-TEST_F(GoalOfTheService, AndTheLastGoodAreNeverForgotten) {
+TEST_P(GoalOfTheService, AndTheLastGoodAreNeverForgotten) {
   fetch("good");
   keep(of("good"));
   fetch("refused");
@@ -506,7 +517,7 @@ TEST_F(GoalOfTheService, AndTheLastGoodAreNeverForgotten) {
   EXPECT_EQ(revisions_.next(), of("99"));
 }
 
-TEST_F(GoalOfTheService, KeepsTheRunningOneAmongManyRefused) {
+TEST_P(GoalOfTheService, KeepsTheRunningOneAmongManyRefused) {
   fetch("goal");
   for (std::size_t i = 0; i < 2 * Revisions::kShownMax; ++i) {
     fetch(std::to_string(i));
