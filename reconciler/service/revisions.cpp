@@ -32,6 +32,11 @@ std::set<std::string> Revisions::Known::open() const {
   return out;
 }
 
+void Revisions::Known::drop_plan() {
+  may_run.clear();
+  waits.clear();
+}
+
 void Revisions::Known::become(RevisionState next, std::string reason, WallTime at) {
   if (std::exchange(state, next) != next) since = at;
   why = std::move(reason);
@@ -48,7 +53,8 @@ const Revisions::Known* Revisions::find_running() const {
 }
 
 Revisions::Known* Revisions::find_running() {
-  return const_cast<Known*>(std::as_const(*this).find_running());
+  const auto found = std::ranges::find(known_, State::running, &Known::state);
+  return found == known_.end() ? nullptr : &*found;
 }
 
 const Revisions::Known* Revisions::goal() const {
@@ -105,6 +111,7 @@ void Revisions::settle(WallTime at) {
     } else if (one.state == State::pending || one.state == State::waiting) {
       one.become(State::superseded, "superseded by " + goal_now->id.source, at);
     }
+    if (one.state == State::superseded) one.drop_plan();
   }
   drop_old();
 }
@@ -154,7 +161,7 @@ std::optional<RevisionId> Revisions::next() const {
 
 std::set<std::string> Revisions::planned(const RevisionId& revision, const PlannedSteps& plan, WallTime at) {
   Known* const one = find(revision);
-  if (one == nullptr || one->is_out()) return {};
+  if (one == nullptr || (one != goal() && one->state != State::running)) return {};
   if (plan.whole && one == &known_.front()) {
     std::set<std::string> unwanted;
     for (const Refusal& refusal : refusals_)
@@ -172,7 +179,7 @@ std::set<std::string> Revisions::planned(const RevisionId& revision, const Plann
     else
       one->may_run.insert(step);
   }
-  if (one->state == State::running || one->state == State::superseded) return one->may_run;
+  if (one->state == State::running) return one->may_run;
   if (!one->waits.empty() && one->may_run.empty())
     one->become(State::waiting, why_waiting(*one), at);
   else if (one->state == State::waiting)
@@ -209,6 +216,7 @@ void Revisions::kept(WallTime at) {
   reached_ = run->id;
   superseded_ = 0;
   forget_refusals(run->may_run);  // as they were approved, and a gate has passed with them
+  run->may_run.clear();
   if (has_any(run->waits, run->approved)) {
     run->become(State::pending, "approved during the last run", at);
   } else if (!run->waits.empty()) {
@@ -228,6 +236,7 @@ void Revisions::refused(const std::set<std::string>& steps, const std::string& w
   if (!steps.empty()) refusals_.push_back({steps, printable(why), run->id.intents});
   for (Known& one : known_)
     std::erase_if(one.approved, [&](const std::string& step) { return steps.contains(step); });
+  run->may_run.clear();
   run->waits.insert(steps.begin(), steps.end());
   run->kept = 0;
   superseded_ = 0;
@@ -277,7 +286,7 @@ Result<Done> Revisions::reject(const RevisionId& revision, const SpokenBy& by) {
     return Error{ErrorKind::conflict, printable("revision " + revision.source +
                                                 ": running; it can be rejected once its run has ended")};
   one->approved.clear();
-  one->waits.clear();
+  one->drop_plan();
   one->become(State::rejected, said("rejected", by), by.at);
   settle(by.at);
   return Done{};

@@ -89,8 +89,9 @@ class Revisions {
   // nothing, or one is running.
   std::optional<RevisionId> next() const;
   // A plan was made for it: those of its steps that may run, by digest; the others wait for an approval, and
-  // the revision with them where nothing else is left. To be called again for each new plan, also of a
-  // revision that waits, as approvals are for what the last plan has.
+  // the revision with them where nothing else is left. None of a revision that is neither the goal nor
+  // running. To be called again for each new plan, also of a revision that waits, as approvals are for what
+  // the last plan has.
   std::set<std::string> planned(const RevisionId& revision, const PlannedSteps& plan, WallTime at);
 
   // It must be what next() gives.
@@ -103,8 +104,8 @@ class Revisions {
   void failed(const std::string& why, WallTime at);
 
   // Refused (ErrorKind::conflict): the revision is not there, is older than the goal, or none of these steps
-  // waits in it. A refused revision waits with the steps that were refused. Of the steps, those that do not
-  // wait are ignored.
+  // waits in it (the plan of a superseded revision is forgotten). A refused revision waits with the steps
+  // that were refused. Of the steps, those that do not wait are ignored.
   Result<Done> approve(const StepApproval& approval);
   // Refused as approve() for any step, and where it is running.
   Result<Done> reject(const RevisionId& revision, const SpokenBy& by);
@@ -114,7 +115,7 @@ class Revisions {
     RevisionState state{};
     std::string why{};
     WallTime since{};               // of the state
-    std::set<std::string> waits{};  // the steps that somebody may approve
+    std::set<std::string> waits{};  // the steps that need approval, by its last plan
   };
   std::vector<Shown> shown() const;  // newest first
   // The last one that was kept, and not refused or rejected since.
@@ -141,7 +142,7 @@ class Revisions {
     WallTime since{};
     std::uint64_t kept = 0;             // the number of its last keep; 0: never
     std::optional<std::string> former;  // the version that compiled its source otherwise: all steps wait
-    // By the last plan; what was approved since is in `waits` all the same.
+    // By the last plan, while it may serve; what was approved since is in `waits` all the same.
     std::set<std::string> may_run;
     std::set<std::string> waits;
     bool whole = true;
@@ -149,6 +150,7 @@ class Revisions {
 
     std::set<std::string> open() const;  // `waits` without `approved`
     bool is_out() const { return state == RevisionState::refused || state == RevisionState::rejected; }
+    void drop_plan();
     void become(RevisionState next, std::string reason, WallTime at);
     Shown shown() const { return {id, state, why, since, open()}; }
   };

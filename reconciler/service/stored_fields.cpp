@@ -8,10 +8,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kTimeEnd = std::uint64_t{1} << 62U;  // in the year 2116
+constexpr std::uint64_t kTimeMax = std::uint64_t{1} << 62U;  // in the year 2116
 
-bool is_negative(const Json& json) {
-  return json.is_number_integer() && !json.is_number_unsigned() && json.get<std::int64_t>() < 0;
+// Negative numbers are above any `most` up to 2^62.
+bool is_within(const Json& json, std::uint64_t most) {
+  return json.is_number_integer() && json.get<std::uint64_t>() <= most;
 }
 
 Error mistyped(const std::string& name, const char* want) { return damaged("'" + name + "' is not " + want); }
@@ -37,8 +38,7 @@ Result<std::string> text(const Json& json, const char* name) {
 
 Result<std::uint64_t> number(const Json& json, const char* name, std::uint64_t most) {
   TRY(const Json* const value, field(json, name));
-  if (is_negative(*value) || !value->is_number_integer() || value->get<std::uint64_t>() > most)
-    return mistyped(name, "a whole number within its limits");
+  if (!is_within(*value, most)) return mistyped(name, "a whole number within its limits");
   return value->get<std::uint64_t>();
 }
 
@@ -69,8 +69,7 @@ Json time_json(WallTime at) {
 }
 
 Result<WallTime> time_from(const Json& json, const std::string& name) {
-  if (is_negative(json) || !json.is_number_integer() || json.get<std::uint64_t>() >= kTimeEnd)
-    return mistyped(name, "a time");
+  if (!is_within(json, kTimeMax)) return mistyped(name, "a time");
   return WallTime(std::chrono::nanoseconds(json.get<std::int64_t>()));
 }
 

@@ -20,6 +20,7 @@ Error damaged(const std::string& what);
 // Errors: `json` is not an object, or has no such field.
 Result<const nlohmann::json*> field(const nlohmann::json& json, const char* name);
 Result<std::string> text(const nlohmann::json& json, const char* name);
+// `most`: at most 2^62.
 Result<std::uint64_t> number(const nlohmann::json& json, const char* name, std::uint64_t most);
 Result<bool> flag(const nlohmann::json& json, const char* name);
 Result<std::set<std::string>> texts(const nlohmann::json& json, const char* name);

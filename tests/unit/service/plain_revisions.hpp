@@ -23,7 +23,7 @@ class PlainRevisions {
     log_.push_back(fact);
   }
   Steps planned(const RevisionId& id, const PlannedSteps& plan) {
-    if (is_out(id, log_.size()) || !is_known(id)) return {};
+    if (goal() != id && running() != id) return {};
     log_.push_back({Fact::planned, id, plan.steps, plan.whole});
     const std::size_t now = log_.size();
     for (const std::string& step : plan.steps)
@@ -105,7 +105,6 @@ class PlainRevisions {
         out.push_back(log_[i - 1].id);
     return out;
   }
-  bool is_known(const RevisionId& id) const { return std::ranges::count(order(log_.size()), id) > 0; }
   bool was_rejected(const RevisionId& id, std::size_t until) const {
     return std::any_of(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(until),
                        [&](const Fact& one) { return one.what == Fact::rejected && one.id == id; });
@@ -199,9 +198,11 @@ class PlainRevisions {
     const Fact* const plan = last_plan(id, until);
     if (plan == nullptr || was_rejected(id, until)) return {};
     Steps out = plan->waits;
-    for (auto i = static_cast<std::size_t>(plan - log_.data()); i < until; ++i)
+    for (auto i = static_cast<std::size_t>(plan - log_.data()); i < until; ++i) {
+      if (!is_out(id, i + 1) && running(i + 1) != id && goal(i + 1) != id) out.clear();  // superseded
       if (log_[i].what == Fact::refused && log_[i].id == id)
         out.insert(log_[i].steps.begin(), log_[i].steps.end());
+    }
     return out;
   }
   Steps may_run(const RevisionId& id, std::size_t until) const {
@@ -213,10 +214,15 @@ class PlainRevisions {
     const auto at = std::ranges::find(all, id);
     return at != all.end() && !is_rejected(id) && (!goal() || at <= std::ranges::find(all, *goal()));
   }
+  bool was_kept_whole(const RevisionId& id, std::size_t until) const {
+    for (std::size_t i = until; i > 0; --i)
+      if (log_[i - 1].what == Fact::kept && log_[i - 1].id == id) return waits(id, i - 1).empty();
+    return false;
+  }
   bool is_to_be_gone_for(const RevisionId& id) const {
     std::size_t since = log_.size();  // it became the goal
     while (since > 0 && goal(since - 1) == id) --since;
-    bool left = reached(since) != id || !waits(id, since).empty();
+    bool left = reached(since) != id || !was_kept_whole(id, since);
     for (std::size_t i = since; i < log_.size(); ++i) {
       if (log_[i].id != id) continue;
       if (log_[i].what == Fact::planned) left = !may_run(id, i + 1).empty() || waits(id, i + 1).empty();

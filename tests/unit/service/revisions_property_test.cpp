@@ -370,6 +370,12 @@ TEST(RevisionsDocument, IsRefusedWhereItContradictsItself) {
   refuses("/superseded", 3);
   refuses("/refusals", nlohmann::json::object());
   refuses("/invalid", 5);
+  for (const auto& [field, value] : good["revisions"][1].items()) {
+    refuses(("/revisions/1/" + field).c_str(), 0.5);
+    nlohmann::json without = good;
+    without["revisions"][1].erase(field);
+    EXPECT_FALSE(Revisions::from_json(without)) << field;
+  }
   nlohmann::json two = good;
   for (auto& one : two["revisions"]) one["state"] = "running";
   EXPECT_FALSE(Revisions::from_json(two));

@@ -453,6 +453,19 @@ TEST_P(GoalOfTheService, RefusesAnApprovalThatComesTooLate) {
   EXPECT_EQ(revisions_.next(), of("b"));
 }
 
+TEST_P(GoalOfTheService, IsPlannedAgainBeforeAnApprovalWhereItWasSuperseded) {
+  fetch("a");
+  plan(of("a"), {"x"}, {"x"});
+  fetch("b");
+  EXPECT_TRUE(shown(of("a")).waits.empty());
+  EXPECT_EQ(plan(of("a"), {"x", "z"}), Steps{});
+  refuse(of("b"), {"y"});
+  EXPECT_EQ(kind_of(approve(of("a"), {"x"})), ErrorKind::conflict);
+  EXPECT_EQ(revisions_.next(), of("a"));
+  EXPECT_EQ(plan(of("a"), {"x", "z"}, {"x", "z"}), Steps{});
+  EXPECT_TRUE(approve(of("a"), {"x"}));
+}
+
 TEST_P(GoalOfTheService, IsTheFormerRevisionAfterARejection) {
   fetch("a");
   keep(of("a"));
