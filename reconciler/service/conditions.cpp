@@ -73,7 +73,7 @@ void Conditions::look(const std::string& type, const Look& look, std::int64_t ge
   if (proof) proof = std::min(*proof, now);
   const bool proven = is_proven(one, proof, now);
   const ConditionStatus status = proven ? look.status : ConditionStatus::unknown;
-  const bool agrees = one.agreeing > 0 && one.looked == status && is_proven(one, one.looked_proof, now);
+  const bool agrees = one.looked == status && is_proven(one, one.looked_proof, now);
   one.agreeing = agrees ? std::min(one.agreeing + 1, kLooks) : 1;
   one.looked = status;
   one.looked_proof = proof;

@@ -60,6 +60,11 @@ TEST_P(GoalWithApprovals, WaitsWithStepsThatTheirPolicyHolds) {
   EXPECT_EQ(plan(of("a"), {"x", "y"}, {"x", "y"}), Steps{});
   EXPECT_EQ(state("a"), RevisionState::waiting);
   EXPECT_EQ(shown(of("a")).why, "2 steps need approval");
+  const WallTime since = now_;
+  EXPECT_EQ(shown(of("a")).since, since);
+  EXPECT_EQ(plan(of("a"), {"x", "y", "z"}, {"x", "y", "z"}), Steps{});  // a resync
+  EXPECT_EQ(shown(of("a")).why, "3 steps need approval");
+  EXPECT_EQ(shown(of("a")).since, since);
   EXPECT_FALSE(revisions_.next());
   EXPECT_EQ(plan(of("a"), {"y"}), Steps{"y"});
   EXPECT_EQ(revisions_.next(), of("a"));
