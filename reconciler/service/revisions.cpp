@@ -81,6 +81,15 @@ void Revisions::forget_refusals(const std::set<std::string>& steps) {
   std::erase_if(refusals_, [](const Refusal& one) { return one.steps.empty(); });
 }
 
+// What the newest revision's whole plan lacks.
+void Revisions::forget_unwanted(const Known& newest) {
+  std::set<std::string> unwanted;
+  for (const Refusal& one : refusals_)
+    if (one.intents != newest.id.intents)
+      std::ranges::set_difference(one.steps, newest.waits, std::inserter(unwanted, unwanted.end()));
+  forget_refusals(unwanted);
+}
+
 // "5 steps need approval: compiled to other intents by lockstep 2 than by 1; 2 were refused before: WHY".
 std::string Revisions::why_waiting(const Known& one) const {
   const std::set<std::string> open = one.open();
@@ -162,13 +171,6 @@ std::optional<RevisionId> Revisions::next() const {
 std::set<std::string> Revisions::planned(const RevisionId& revision, const PlannedSteps& plan, WallTime at) {
   Known* const one = find(revision);
   if (one == nullptr || (one != goal() && one->state != State::running)) return {};
-  if (plan.whole && one == &known_.front()) {
-    std::set<std::string> unwanted;
-    for (const Refusal& refusal : refusals_)
-      if (refusal.intents != revision.intents)
-        std::ranges::set_difference(refusal.steps, plan.steps, std::inserter(unwanted, unwanted.end()));
-    forget_refusals(unwanted);
-  }
   one->may_run.clear();
   one->waits.clear();
   one->whole = plan.whole;
@@ -216,6 +218,7 @@ void Revisions::kept(WallTime at) {
   reached_ = run->id;
   superseded_ = 0;
   forget_refusals(run->may_run);  // as they were approved, and a gate has passed with them
+  if (run->whole && run == &known_.front()) forget_unwanted(*run);
   run->may_run.clear();
   if (has_any(run->waits, run->approved)) {
     run->become(State::pending, "approved during the last run", at);

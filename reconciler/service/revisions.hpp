@@ -9,9 +9,9 @@
 // never before, and never while all of it waits for an approval; after kSupersededMax supersessions in a row
 // the next one is let finish (kept or refused). What a gate refused is not gone for again, by revision and by
 // the digests of its steps (a new revision whose plan still has a refused step waits with that step), until
-// the specs no longer want it (a whole plan of the newest revision, with other intents, lacks the step) or
-// somebody approves it. Where the newest revision is refused or rejected, the one before is gone for again,
-// as others may have left a part of themselves.
+// the specs no longer want it (the newest revision, with other intents, was kept by a whole plan that lacks
+// the step) or somebody approves it. Where the newest revision is refused or rejected, the one before is gone
+// for again, as others may have left a part of themselves.
 //
 // A source's revision that this version of Lockstep compiles to other intents than the last version did is a
 // revision of its own, all of whose steps wait for approval. An approval holds for one revision and the step
@@ -169,6 +169,7 @@ class Revisions {
   const Refusal* refusal_of(const std::string& step) const;
   std::string why_waiting(const Known& one) const;
   void forget_refusals(const std::set<std::string>& steps);
+  void forget_unwanted(const Known& newest);
   void settle(WallTime at);
   void drop_old();
   static nlohmann::json known_json(const Known& one);

@@ -152,7 +152,8 @@ class PlainRevisions {
       const Fact& one = log_[i - 1];
       if (one.id != id) continue;
       const Fact* const plan = last_plan(id, i);
-      if (one.what == Fact::kept && waits(id, i).empty() && (plan == nullptr || plan->whole)) return false;
+      if (one.what == Fact::kept && waits(id, i - 1).empty() && (plan == nullptr || plan->whole))
+        return false;
       if (one.what != Fact::valid || reached(i - 1) == id) continue;
       for (std::size_t j = i - 1; j > 0; --j) {
         const Fact& last = log_[j - 1];
@@ -168,8 +169,9 @@ class PlainRevisions {
       const Fact& one = log_[i - 1];
       if (one.what == Fact::refused && one.steps.contains(step)) return true;
       if (one.what == Fact::kept && may_run(one.id, i - 1).contains(step)) return false;
-      if (one.what != Fact::planned || !one.whole || one.steps.contains(step)) continue;
-      if (order(i).front() != one.id) continue;
+      if (one.what != Fact::kept || order(i).front() != one.id) continue;
+      const Fact* const plan = last_plan(one.id, i);
+      if (plan == nullptr || !plan->whole || plan->steps.contains(step)) continue;
       for (std::size_t j = i; j > 0; --j) {
         if (log_[j - 1].what != Fact::refused || !log_[j - 1].steps.contains(step)) continue;
         if (log_[j - 1].id.intents != one.id.intents) return false;
