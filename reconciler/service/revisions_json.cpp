@@ -1,0 +1,122 @@
+// Part of revisions.cpp: the document that brings the same decisions back after a restart.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "reconciler/service/revisions.hpp"
+#include "reconciler/service/stored_fields.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kKeptMax = std::uint64_t{1} << 62U;
+
+Result<RevisionState> read_state(const Json& json) {
+  TRY(const std::string word, stored::text(json, "state"));
+  constexpr auto kWords = words(RevisionState{});
+  const auto found = std::ranges::find(kWords, word);
+  if (found == kWords.end()) return stored::damaged("'" + word + "' is not a state of a revision");
+  return static_cast<RevisionState>(found - kWords.begin());
+}
+
+Result<const Json*> list(const Json& json, const char* name) {
+  TRY(const Json* const value, stored::field(json, name));
+  if (!value->is_array()) return stored::damaged(std::string("'") + name + "' is not a list");
+  return value;
+}
+
+}  // namespace
+
+Json Revisions::known_json(const Known& one) {
+  Json out{{"source", one.id.source}, {"intents", one.id.intents},
+           {"version", one.version},  {"state", words(RevisionState{})[static_cast<std::size_t>(one.state)]},
+           {"why", one.why},          {"since", stored::time_json(one.since)},
+           {"kept", one.kept},        {"mayRun", one.may_run},
+           {"waits", one.waits},      {"whole", one.whole},
+           {"approved", one.approved}};
+  if (one.former) out["former"] = *one.former;
+  return out;
+}
+
+Json Revisions::to_json() const {
+  Json out{{"revisions", Json::array()}, {"refusals", Json::array()}, {"superseded", superseded_}};
+  for (const Known& one : known_) {
+    Json& json = out["revisions"].emplace_back(known_json(one));
+    json["reached"] = reached_ == one.id;
+  }
+  for (const Refusal& one : refusals_)
+    out["refusals"].push_back({{"steps", one.steps}, {"why", one.why}, {"intents", one.intents}});
+  if (bad_)
+    out["invalid"] = {
+        {"source", bad_->source}, {"why", bad_->why}, {"since", stored::time_json(bad_->since)}};
+  return out;
+}
+
+Result<Revisions::Known> Revisions::read_known(const Json& json) {
+  Known one;
+  TRY(one.id.source, stored::text(json, "source"));
+  TRY(one.id.intents, stored::text(json, "intents"));
+  TRY(one.version, stored::text(json, "version"));
+  TRY(one.state, read_state(json));
+  TRY(one.why, stored::text(json, "why"));
+  TRY(one.since, stored::time(json, "since"));
+  TRY(one.kept, stored::number(json, "kept", kKeptMax));
+  TRY(one.may_run, stored::texts(json, "mayRun"));
+  TRY(one.waits, stored::texts(json, "waits"));
+  TRY(one.whole, stored::flag(json, "whole"));
+  TRY(one.approved, stored::texts(json, "approved"));
+  if (json.contains("former")) {
+    TRY(one.former, stored::text(json, "former"));
+  }
+  return one;
+}
+
+Result<Revisions::Refusal> Revisions::read_refusal(const Json& json) {
+  Refusal one;
+  TRY(one.steps, stored::texts(json, "steps"));
+  TRY(one.why, stored::text(json, "why"));
+  TRY(one.intents, stored::text(json, "intents"));
+  return one;
+}
+
+Result<Done> Revisions::read_all(const Json& document) {
+  TRY(const Json* const revisions, list(document, "revisions"));
+  if (revisions->size() > kShownMax) return stored::damaged("too many revisions");
+  std::size_t running = 0;
+  for (const Json& json : *revisions) {
+    TRY(Known one, read_known(json));
+    if (find(one.id) != nullptr) return stored::damaged("revision " + one.id.source + " is there twice");
+    if (one.state == RevisionState::running && ++running > 1)
+      return stored::damaged("more than one revision is running");
+    TRY(const bool reached, stored::flag(json, "reached"));
+    if (reached && std::exchange(reached_, one.id))
+      return stored::damaged("more than one revision is the reached one");
+    known_.push_back(std::move(one));
+  }
+  TRY(const Json* const refusals, list(document, "refusals"));
+  for (const Json& json : *refusals) {
+    TRY(Refusal one, read_refusal(json));
+    refusals_.push_back(std::move(one));
+  }
+  TRY(const std::uint64_t superseded, stored::number(document, "superseded", kSupersededMax));
+  superseded_ = static_cast<int>(superseded);
+  if (document.contains("invalid")) {
+    const Json& json = document["invalid"];
+    Invalid bad;
+    TRY(bad.source, stored::text(json, "source"));
+    TRY(bad.why, stored::text(json, "why"));
+    TRY(bad.since, stored::time(json, "since"));
+    bad_ = std::move(bad);
+  }
+  return Done{};
+}
+
+Result<Revisions> Revisions::from_json(const Json& document) {
+  Revisions out;
+  TRY_DONE(out.read_all(document));
+  return out;
+}
+
+}  // namespace lockstep
