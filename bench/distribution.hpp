@@ -30,8 +30,7 @@ struct Figure {
   std::string why_not;  // "too few samples for p99 (40 of 300)"
 };
 
-// Repeats of each pair that a `min` over pairs needs (shared/design/spec-language.md, "What the numbers
-// mean").
+// Repeats of each pair that a `min` over pairs needs: a choice, so that one bad round is not a pair.
 constexpr std::uint64_t least_repeats = 3;
 
 double percent_of(Statistic statistic);  // min, max and median: 50

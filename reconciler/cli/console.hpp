@@ -23,7 +23,7 @@ namespace lockstep {
 
 enum class OutputFormat : std::uint8_t { text, json, yaml };
 
-// Exit codes that scripts rely on (shared/design/command-line.md).
+// Exit codes that scripts rely on (docs/operations.md, "Exit codes").
 inline constexpr int kExitInSync = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitDifferent = 2;

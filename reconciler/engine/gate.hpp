@@ -75,7 +75,7 @@ struct GateMeasurement {
   std::string left_out{};  // reported in addition: "3 hosts run jobs and were not measured"
 };
 
-// From shared/design/engine.md, section 1.
+// Choices (ARCHITECTURE.md, "The gate").
 inline constexpr double kLeastTolerance = 0.05;
 inline constexpr double kLeastCoverage = 0.95;
 inline constexpr std::size_t kControls = 8;

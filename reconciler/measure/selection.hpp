@@ -21,7 +21,7 @@
 
 namespace lockstep {
 
-// See shared/design/engine.md, section 1.
+// Over each link: a choice (ARCHITECTURE.md, "The gate").
 inline constexpr std::size_t kPairsEach = 3;
 // Up to this many endpoints, all pairs are enumerated one by one. A chosen limit: 4,032 pairs, which takes
 // about as long as a selection from more.

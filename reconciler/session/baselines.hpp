@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-// From shared/design/engine.md, section 1.
+// A choice: noise is accepted, a loss is not.
 inline constexpr double kLeastAccepted = 0.99;
 
 // The key of a suite's accepted baseline.

@@ -54,7 +54,7 @@ struct RunComparison {
 // `catalog`: of the suites, whose SLOs name the statistics.
 RunComparison compare_runs(const MeasuredRun& then, const MeasuredRun& now, const Catalog& catalog);
 
-// From shared/design/engine.md, section 1.
+// A choice (ARCHITECTURE.md, "The gate").
 inline constexpr std::chrono::minutes kBeforeAge{30};
 struct RunGround {
   std::string version;
