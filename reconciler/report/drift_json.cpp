@@ -10,18 +10,6 @@ namespace lockstep {
 
 using Json = nlohmann::json;
 
-namespace {
-
-Json not_applied_json(const DriftReport& report) {
-  Unsupported out;
-  for (const DriftEntry& entry : report.items)
-    if (entry.state == DriftState::not_applied && !entry.by_hand)
-      out.add(entry.device, entry.path, entry.reason);
-  return out.json();
-}
-
-}  // namespace
-
 Json drift_item_json(const DriftEntry& entry) {
   Json item{{"device", entry.device},          {"path", entry.path.text()},
             {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
@@ -75,7 +63,7 @@ Json drift_json(const DriftReport& report, Detail detail) {
             {"items", report.differences()}}},
           {"problems", problems_json(problems)},
           {"items", std::move(items)},
-          {"notApplied", not_applied_json(report)},
+          {"notApplied", Unsupported(report).json()},
           {"unobserved", std::move(unobserved)}};
 }
 

@@ -88,13 +88,6 @@ std::string folded(const DriftReport& report, DriftState state, const Terminal& 
   return lines.text(to_string(state), ink_of_state(state), false, terminal);
 }
 
-std::string not_applied_text(const DriftReport& report, const Terminal& terminal) {
-  Unsupported out;
-  for (const DriftEntry& item : report.items)
-    if (item.state == DriftState::not_applied && !item.by_hand) out.add(item.device, item.path, item.reason);
-  return out.text(terminal);
-}
-
 // One line per member of an item's set, with the devices that have it.
 std::string by_member(const DriftReport& report, DriftState state, const Terminal& terminal) {
   std::map<std::string, std::set<std::string>> devices;
@@ -131,10 +124,6 @@ void add_unobserved(const DriftReport& report, const Terminal& terminal, std::st
         {terminal.paint(Ink::cyan, fold_hostlist(devices[reason])), terminal.paint(Ink::yellow, reason)});
   out += table.render(terminal, "  ");
 }
-
-}  // namespace
-
-namespace {
 
 // A member of a collection is "present" or "absent"; the brackets mark that there is no value.
 std::string text_of(RowId row, Value value) {
@@ -210,7 +199,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal, Deta
     out += refused.text("no apply can correct", Ink::red, true, terminal) + unmended_text(report, terminal);
   }
   out += findings_text(report, terminal);
-  if (detail == Detail::every_change) out += not_applied_text(report, terminal);
+  if (detail == Detail::every_change) out += Unsupported(report).text(terminal);
   for (const DriftState state : {DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
   out += of_maintenance(report, terminal);

@@ -10,11 +10,14 @@
 
 namespace lockstep {
 
-void Unsupported::add(const std::string& device, const Path& path, const std::string& reason) {
-  Reason& of = reasons_[reason];
-  of.rows.insert(schema_row(path.row()).pattern);
-  of.devices.insert(device);
-  ++of.entries;
+Unsupported::Unsupported(const DriftReport& report) {
+  for (const DriftEntry& entry : report.items) {
+    if (entry.state != DriftState::not_applied || entry.by_hand) continue;
+    Reason& of = reasons_[entry.reason];
+    of.rows.insert(schema_row(entry.path.row()).pattern);
+    of.devices.insert(entry.device);
+    ++of.entries;
+  }
 }
 
 std::vector<std::string> Unsupported::Reason::device_names() const {

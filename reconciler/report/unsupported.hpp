@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "reconciler/engine/status.hpp"
 #include "reconciler/report/terminal.hpp"
-#include "specs/model/path.hpp"
 
 namespace lockstep {
 
 class Unsupported {
  public:
-  void add(const std::string& device, const Path& path, const std::string& reason);
+  explicit Unsupported(const DriftReport& report);
   // Under a title, a line for each reason and one with its settings; empty: there are none.
   std::string text(const Terminal& terminal) const;
   // [{"reason", "settings", "entries", "devices"}]

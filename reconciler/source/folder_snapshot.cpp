@@ -1,19 +1,16 @@
 #include "reconciler/source/folder_snapshot.hpp"
 
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "reconciler/engine/digest.hpp"
 #include "specs/files/file_error.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/model/printable.hpp"
@@ -160,30 +157,14 @@ Fetched<FolderSnapshot> read_folder(const FolderSettings& settings, const Call& 
 }
 
 std::string snapshot_id(const FolderSnapshot& snapshot) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1)
-    throw std::runtime_error("OpenSSL has no SHA-256");
-  const auto add = [&](const std::string& text) {  // after its size, so that ("ab", "c") is not ("a", "bc")
-    const std::string size = std::to_string(text.size()) + ":";
-    EVP_DigestUpdate(context.get(), size.data(), size.size());
-    EVP_DigestUpdate(context.get(), text.data(), text.size());
-  };
+  Digest digest;
   for (const auto& [name, entry] : snapshot) {
     if (entry.kind == SnapshotEntry::Kind::folder) continue;
-    add(name);
-    add(entry.kind == SnapshotEntry::Kind::link ? "link" : "file");
-    add(entry.content);
+    digest.add(name);
+    digest.add(std::string_view(entry.kind == SnapshotEntry::Kind::link ? "link" : "file"));
+    digest.add(entry.content);
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  std::string out = "sha256:";
-  constexpr std::string_view kHex = "0123456789abcdef";
-  for (unsigned i = 0; i < size; ++i) {
-    out += kHex[digest[i] >> 4];
-    out += kHex[digest[i] & 0xF];
-  }
-  return out;
+  return digest.finish();
 }
 
 }  // namespace lockstep

@@ -26,7 +26,7 @@ std::string_view take_until(std::string_view& rest, char end) {
 
 std::string shown(std::string_view text) { return printable(text.substr(0, kShownMost)); }
 
-// RFC 3339 in UTC; empty: not a time in years of four digits.
+// RFC 3339 in UTC; empty: not a time in years of four digits. (WallTime ends in 2262.)
 std::string time_text(std::string_view seconds) {
   std::int64_t count = 0;
   const auto [end, failed] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), count);

@@ -113,10 +113,13 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x | 32) == (y | 32); });
 }
 
+bool is_bytes_for_rate(std::string_view suffix, std::span<const Unit> units) {
+  return units.data() == rate_units && suffix.find('B') != suffix.npos;
+}
+
 // What to write instead of an unknown unit; empty: not known.
 std::string units_meant(std::string_view number, std::string_view suffix, std::span<const Unit> units) {
-  if (units.data() == rate_units && suffix.find('B') != suffix.npos)
-    return "; a rate is in bits, not bytes, such as 400Gbps";
+  if (is_bytes_for_rate(suffix, units)) return "; a rate is in bits, not bytes, such as 400Gbps";
   std::string out;
   for (const Unit& unit : units) {
     const std::size_t common = std::min(suffix.size(), unit.suffix.size());
@@ -145,9 +148,8 @@ Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Unit> 
   if (suffix.empty())
     return wrong(text, std::string(what) + ": the unit is missing; write " + std::string(number) +
                            std::string(usual) + ", for example");
-  const bool is_bytes = units.data() == rate_units && suffix.find('B') != suffix.npos;
   for (const Unit& unit : units)
-    if (same_letters(unit.suffix, suffix) && !is_bytes)
+    if (same_letters(unit.suffix, suffix) && !is_bytes_for_rate(suffix, units))
       return wrong(text, std::string(what) + ": write " + std::string(number) + std::string(unit.suffix));
   return wrong(text, std::string(what) + ": unknown unit '" + std::string(suffix.substr(0, 20)) + "'" +
                          units_meant(number, suffix, units));
