@@ -22,6 +22,22 @@ void ConnectedRouteRemedy::remember(const NetworkState& network) {
     if (const Link* const link = network.link(one.index);
         link != nullptr && link->admin_up && !is_link_local(one.prefix.address))
       now.push_back({link->name, one.prefix});
+  keep(std::move(now));
+}
+
+void ConnectedRouteRemedy::remember(const Tree& have) {
+  std::vector<Connected> now;
+  for (const Entry& one : have.of_row(linux_map::kAddress)) {
+    const std::string port(one.path.key(0));
+    const auto prefix = IpPrefix::parse(one.path.key(1));
+    const Entry* const admin = have.find(Path(linux_map::kAdmin, {port}));
+    if (prefix && admin != nullptr && admin->value == Value::boolean(true) && !is_link_local(prefix->address))
+      now.push_back({port, *prefix});
+  }
+  keep(std::move(now));
+}
+
+void ConnectedRouteRemedy::keep(std::vector<Connected> now) {
   const std::scoped_lock lock(mutex_);
   seen_ = std::move(now);
 }

@@ -24,6 +24,8 @@ class ConnectedRouteRemedy : public Remedy {
 
   // From an observation that read addresses.
   void remember(const NetworkState& network);
+  // The same by the entries of an observation of addresses and admin states.
+  void remember(const Tree& have);
 
   std::optional<Offer> offer(const Change& effect) const override;
   Result<Done> cure(const ChangeSet& effects, const Call& call) override;
@@ -34,6 +36,7 @@ class ConnectedRouteRemedy : public Remedy {
     IpPrefix address;
   };
   std::optional<Connected> of(const Change& effect) const;
+  void keep(std::vector<Connected> now);
 
   const std::string netns_path_;
   mutable std::mutex mutex_;

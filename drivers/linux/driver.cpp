@@ -103,7 +103,7 @@ struct ReadScope {
 // Arbitrary: a step observes before it writes, while a watch and a user may observe with other scopes.
 constexpr std::size_t kScopesKept = 8;
 
-class LinuxDriver : public Driver, public Preview {
+class LinuxDriver : public Driver, public Preview, public Recall {
  public:
   explicit LinuxDriver(LinuxTarget target)
       : target_(std::move(target)),
@@ -125,6 +125,10 @@ class LinuxDriver : public Driver, public Preview {
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
   Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
   std::vector<std::string> native(const ChangeSet& changes) const override;
+  void recall(const Observation& observation, const Scope& scope) override {
+    if (scope.wants(linux_map::kAddress) && scope.wants(linux_map::kAdmin))
+      connected_route_remedy_.remember(observation.have);
+  }
   const LinuxTarget& target() const { return target_; }
   Remedy* remedy() { return &remedies_; }
   Usage* usage() { return &usage_; }
@@ -474,6 +478,7 @@ Attached make_linux_driver(LinuxTarget target) {
   Attached out;
   out.preview = driver.get();
   out.remedy = driver->remedy();
+  out.recall = driver.get();
   out.usage = driver->usage();
   const LinuxTarget& at = driver->target();
   out.watch = [netns = at.netns_path, device = at.device] { return watch_namespace(netns, device); };

@@ -306,8 +306,8 @@ struct MapRow {
 };
 constexpr MapRow kRows[] = {
     {kPort, Needs::links, of_ports<there>},
-    {row("interface[*]/address[*]"), Needs::addresses, read_addresses, write_address, address_words},
-    {row("interface[*]/admin"), Needs::links, of_ports<admin>, write_admin, admin_words},
+    {kAddress, Needs::addresses, read_addresses, write_address, address_words},
+    {kAdmin, Needs::links, of_ports<admin>, write_admin, admin_words},
     {row("interface[*]/carrier"), Needs::links, of_ports<carrier>},
     {row("interface[*]/ecn-threshold"), Needs::queueing, read_ecn_threshold, write_ecn_threshold,
      ecn_threshold_words, Given::by_marker},

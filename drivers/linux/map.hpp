@@ -26,6 +26,8 @@ inline constexpr RowId kPort = row("interface[*]");
 inline constexpr RowId kMtu = row("interface[*]/mtu");
 inline constexpr RowId kClass = row("interface[*]/class[*]");
 inline constexpr RowId kFib = row("fib[*]");
+inline constexpr RowId kAddress = row("interface[*]/address[*]");
+inline constexpr RowId kAdmin = row("interface[*]/admin");
 inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");
 

@@ -165,12 +165,15 @@ def main():
     breaks(pod, IN_PART)
     is_shown(pod, IN_PART)
     heals(pod, IN_PART)
-    step("a next hop that the kernel lost: a remedy alone, through the agent")
+    step("a next hop and a connected route that the kernel lost: remedies alone, through the agents")
+    pod.ip("gpu1", "route", "del", "10.64.0.0/31", "dev", "rail0")
     run(pod.lockstep, "twin", "break", str(pod.folder), "lost-nexthop", "leaf0")
     demand(next_hops(pod) == 1, "leaf0 has", next_hops(pod), "next hops to the other leaf switch's hosts")
     code, text = pod.apply()
     demand(code == 0, "apply ended with", code, text)
     demand("reinstall-multipath" in text, "apply does not name its remedy:", text)
+    demand("restore-connected-route" in text, "apply does not name its remedy:", text)
+    demand("10.64.0.0/31" in pod.ip("gpu1", "route", "show", "dev", "rail0", "proto", "kernel"), "gpu1 lacks its connected route")
     until(10, lambda: f"leaf0 has {next_hops(pod)} next hops", lambda: next_hops(pod) == 2, 0.2)
 
 
