@@ -134,19 +134,26 @@ class Trial:
         """What a killed controller has left armed. Nobody comes for it: once for a host, and by the odds, until its time is up."""
         armed = self.pod.armed()
         self.told["left armed"] += bool(armed)
-        is_first = armed.keys() - {LEAF} and not self.told["tried again"]
+        is_first = self.written_hosts(armed) and not self.told["tried again"]
         if is_first or (armed and self.random.random() < 0.02):
             self.time_runs_out(armed)
         elif armed and self.random.random() < 0.5:
             self.machines_restart(armed)
 
-    def time_runs_out(self, armed):
-        """A host's rollback fails at first, as its kernel takes no value, and is tried until it does."""
+    def written_hosts(self, armed):
+        """Of those armed. A controller that died between its arm and its write leaves a host with nothing to roll back."""
         hosts = [one for one in armed if one != LEAF]
+        for one in hosts:  # its agent may still be at the write of a controller that is gone
+            until(SLACK_S, lambda: f"{one} has {self.have(one)}, neither old nor new",
+                  lambda: self.have(one) in (self.before[one], self.spoken[one]))
+        return [one for one in hosts if self.have(one) == self.spoken[one]]
+
+    def time_runs_out(self, armed):
+        """A written host's rollback fails at first, as its kernel takes no value, and is tried until it does."""
+        hosts = self.written_hosts(armed)
         for one in hosts:
             self.sysctls_are_read_only(one, True)
-        until(UNDO_AFTER_S + SLACK_S, lambda: f"armed: {self.pod.armed()}",
-              lambda: all(one in hosts and state.get("rollingBackSinceNs") for one, state in self.pod.armed().items()), 0.2)
+        until(UNDO_AFTER_S + SLACK_S, lambda: f"armed: {self.pod.armed()}, written: {hosts}", lambda: self.only_fails(hosts), 0.2)
         for one in hosts:
             demand("being rolled back" in self.pod.agent(one, "status")[1], one, "does not say it:", self.pod.agent(one, "status"))
             demand(self.have(one) in (self.before[one], self.spoken[one]), one, "has", self.have(one), "from a rollback that fails")
@@ -156,6 +163,10 @@ class Trial:
             demand(self.have(one) == self.before[one], one, "has", self.have(one), "and was not rolled back to", self.before[one])
         self.told["rolled back in time"] += 1
         self.told["tried again"] += len(hosts)
+
+    def only_fails(self, hosts):
+        armed = self.pod.armed()
+        return armed.keys() == set(hosts) and all(state.get("rollingBackSinceNs") for state in armed.values())
 
     def sysctls_are_read_only(self, host, are):
         """For its agent, in the agent's mount namespace."""
