@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "reconciler/engine/digest.hpp"
 #include "specs/model/near_miss.hpp"
 
 namespace lockstep {
@@ -67,8 +68,33 @@ void Approved::add(Hold::Kind kind) {
   for (const Disruption disruption : kDisruptions) add(kind, disruption);
 }
 
-bool Approved::lifts(Hold::Kind kind, Disruption disruption) const {
-  return (has_word(kind) || kind == Hold::Kind::in_person) && lifted_.contains({kind, disruption});
+bool Approved::lifts(Hold::Kind kind, const Step& step) const {
+  if (!can_be_lifted(kind)) return false;
+  if (lifted_.contains({kind, step.disruption})) return true;
+  return !steps_.empty() && std::ranges::find(step.holds, kind, &Hold::kind) != step.holds.end() &&
+         steps_.contains(step_digest(step));
+}
+
+bool can_be_lifted(Hold::Kind kind) { return has_word(kind) || kind == Hold::Kind::in_person; }
+
+std::string step_digest(const Step& step) {
+  Digest digest;
+  digest.add(step.device);
+  digest.add(step.driver);
+  digest.add(step.remedy);
+  digest.add(to_string(step.disruption));
+  digest.add(std::to_string(step.changes.size()));
+  for (const PlannedChange& change : step.changes) {
+    digest.add(change.path);
+    digest.add(change.was);
+    digest.add(change.want);
+  }
+  std::set<std::string_view> lifts;
+  for (const Hold& hold : step.holds)
+    if (hold.kind != Hold::Kind::gate && can_be_lifted(hold.kind))
+      lifts.insert(hold.kind == Hold::Kind::in_person ? "in-person" : word_of(hold.kind, step.disruption));
+  for (const std::string_view one : lifts) digest.add(one);
+  return digest.finish();
 }
 
 std::string_view word_of(Hold::Kind kind, Disruption disruption) {
@@ -106,7 +132,7 @@ Result<Approved> parse_approved(std::string_view words) {
 std::vector<Hold> standing_holds(const Step& step, const Approved& approved) {
   std::vector<Hold> out;
   for (const Hold& hold : step.holds)
-    if (!approved.lifts(hold.kind, step.disruption)) out.push_back(hold);
+    if (!approved.lifts(hold.kind, step)) out.push_back(hold);
   return out;
 }
 

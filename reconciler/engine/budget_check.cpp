@@ -24,7 +24,7 @@ Outage BudgetCheck::outage_of(const Step& step) const {
 
 bool BudgetCheck::concerns(const Step& step) const {
   return context_.open_changes && context_.fleet.wiring().capacity_left && !step.takes_out.empty() &&
-         !context_.options.approved.lifts(Hold::Kind::budget, step.disruption) && least_of(step) > 0;
+         !context_.options.approved.lifts(Hold::Kind::budget, step) && least_of(step) > 0;
 }
 
 void BudgetCheck::ask(std::vector<const Step*> steps, Running running,

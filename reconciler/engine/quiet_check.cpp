@@ -33,7 +33,7 @@ QuietCheck::~QuietCheck() {
 void QuietCheck::start() {
   const Policy* const policy = context_.options.policy_of(step_, context_.fleet);
   proceeds_ = (policy != nullptr && policy->on_timeout == Policy::Undrained::proceed) ||
-              context_.options.approved.lifts(Hold::Kind::drain, step_.disruption);
+              context_.options.approved.lifts(Hold::Kind::drain, step_);
   until_ = context_.executor.now() + context_.options.drain_time(policy);
   pause_ = context_.options.poll_min;
   ask();

@@ -168,6 +168,12 @@ std::optional<RevisionId> Revisions::next() const {
   return to->id;
 }
 
+std::optional<RevisionId> Revisions::waiting() const {
+  const Known* const to = goal();
+  if (to == nullptr || to->state != State::waiting || find_running() != nullptr) return std::nullopt;
+  return to->id;
+}
+
 std::set<std::string> Revisions::planned(const RevisionId& revision, const PlannedSteps& plan, WallTime at) {
   Known* const one = find(revision);
   if (one == nullptr || (one != goal() && one->state != State::running)) return {};
@@ -252,6 +258,19 @@ void Revisions::failed(const std::string& why, WallTime at) {
   assert(run != nullptr);
   if (run == nullptr) return;
   run->become(State::pending, printable(why), at);
+  settle(at);
+}
+
+void Revisions::drifted(const RevisionId& revision, const std::string& why, WallTime at) {
+  Known* const one = find(revision);
+  if (one == nullptr || one != goal() || one->state != State::kept) return;
+  one->become(State::pending, printable(why), at);
+}
+
+void Revisions::lost(const RevisionId& revision, WallTime at) {
+  const auto found = std::ranges::find(known_, revision, &Known::id);
+  if (found == known_.end() || &*found == find_last_good() || found->state == State::running) return;
+  known_.erase(found);
   settle(at);
 }
 

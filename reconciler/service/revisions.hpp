@@ -88,6 +88,9 @@ class Revisions {
   // What to go for now: to be planned, and begun if something of the plan may run or it is empty. None:
   // nothing, or one is running.
   std::optional<RevisionId> next() const;
+  // The goal, if all that is left of it waits for an approval: to be planned again when its devices may have
+  // changed.
+  std::optional<RevisionId> waiting() const;
   // A plan was made for it: those of its steps that may run, by digest; the others wait for an approval, and
   // the revision with them where nothing else is left. None of a revision that is neither the goal nor
   // running. To be called again for each new plan, also of a revision that waits, as approvals are for what
@@ -102,6 +105,12 @@ class Revisions {
   void refused(const std::set<std::string>& steps, const std::string& why, WallTime at);
   // It ended for a reason that may pass (a device unreachable, a window): it is gone for again.
   void failed(const std::string& why, WallTime at);
+  // The goal had been kept, and its devices differ from it in a way that is not healed by itself: it is gone
+  // for again, with the approvals that it needs. Nothing happens while another revision is the goal.
+  void drifted(const RevisionId& revision, const std::string& why, WallTime at);
+  // Its files are gone (a restart), and it was never kept: the one before it is the goal. Nothing happens to
+  // the last good one.
+  void lost(const RevisionId& revision, WallTime at);
 
   // Refused (ErrorKind::conflict): the revision is not there, is older than the goal, or none of these steps
   // waits in it (the plan of a superseded revision is forgotten). A refused revision waits with the steps

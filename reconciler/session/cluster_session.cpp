@@ -32,7 +32,9 @@ ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
       stop_(seams.stop),
       measurer_(seams.measurer),
       version_(seams.version),
-      traffic_(seams.traffic) {
+      traffic_(seams.traffic),
+      by_itself_(seams.by_itself),
+      leads_(seams.leads) {
   if (follows_identity_) directory_ = state_directory(cluster_);
 }
 
@@ -113,6 +115,7 @@ std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
 
 PlanChoice ClusterSession::choice() const {
   PlanChoice choice;
+  choice.person = !by_itself_;
   for (const std::size_t index : only_) choice.only.push_back(fleet()[index].name);
   return choice;
 }

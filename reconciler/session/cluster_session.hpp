@@ -46,6 +46,10 @@ struct SessionSeams {
   std::string version{};                      // of the program, recorded with each measurement
   decltype(MeasureInput::traffic) traffic{};  // replaces the suites' traffic, not their judge
   FirstHops first_hops{};                     // used by open() only; null: the own path is not known
+  bool by_itself = false;                     // no user runs it: PlanChoice::person is false
+  // The store of whoever leads the cluster for longer than one change, with leadership; null: the session
+  // takes leadership for each change.
+  std::function<Result<std::shared_ptr<Store>>()> leads{};
 };
 
 // A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).
@@ -78,6 +82,7 @@ struct ApplyRequest {
   std::string command;  // "lockstep apply": in the ledger, and shown to others who find the cluster locked
   std::string author;
   std::string approved_by{};  // who signed the plan file; recorded in the ledger after the command
+  std::string revision{};     // of the specs, recorded too; empty: specs_commit()
   bool measures = true;       // where the specs have suites, there is a gate
   bool strict = false;        // an unknown verdict fails the gate
   Approved approved{};        // by the user
@@ -192,12 +197,16 @@ class ClusterSession {
   std::string why_apply_refused() const;
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
+  const std::string& directory() const { return directory_; }
+  SaidBy said_by(const std::string& device, Path path) const;  // StoreOptions
 
   // Takes the locks of the cluster (which has a UUID from then on: identity.hpp) and of the machines until
   // the session ends, settles the changes of interrupted runs, and takes over those to validate. Conflict:
   // another process holds a lock, or changed what is to be restored since open(). Refused: a machine belongs
   // to another cluster (machines.hpp).
   Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
+  // Gives up what prepare_apply() took, for whoever changes the cluster next; nothing is under way.
+  void leave();
   // Why this process leads under a higher epoch than prepare_apply() took: devices had accepted a higher one.
   // Empty: it does not.
   const std::string& raised() const { return raised_; }
@@ -232,11 +241,11 @@ class ClusterSession {
   Result<Done> settle_identity(const std::string& command);
   Result<Done> may_have_uuid() const;
   Result<Lead> lead(const std::string& command);
+  Result<std::shared_ptr<Store>> take_leadership(const std::string& command) const;
   bool prove_leadership();
   MachineUser user() const;
   Store& store() const;
   StoreOptions store_options() const;
-  SaidBy said_by(const std::string& device, Path path) const;
   MeasureInput input_for(const Blobs& blobs) const;
   MeasuredUnder measured_under(const std::string& command, const std::string& author,
                                const std::string& config_hash) const;
@@ -257,6 +266,8 @@ class ClusterSession {
   Measurer* measurer_;
   std::string version_;
   decltype(MeasureInput::traffic) traffic_;
+  const bool by_itself_;
+  const std::function<Result<std::shared_ptr<Store>>()> leads_;
   RunDevices devices_;              // as last observed
   std::set<std::string> not_read_;  // at that observation, in whole or in part
   std::vector<std::size_t> only_;
@@ -266,9 +277,9 @@ class ClusterSession {
   bool leaves_owed_ = false;      // EarlierRuns::leaves_owed() of those
   bool reads_all_ = false;        // a gate needs the boot IDs of all devices to know what is comparable
   Machines machines_;
-  std::vector<FileLock> machine_locks_;            // since prepare_apply()
-  std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()
-  bool is_unproved_ = false;                       // no device was read since
+  std::vector<FileLock> machine_locks_;  // since prepare_apply()
+  std::shared_ptr<Store> store_;         // leads the cluster; null before prepare_apply()
+  bool is_unproved_ = false;             // no device was read since
   std::string raised_;
   std::vector<std::unique_ptr<SuiteGate>> gates_;  // one per apply: a measurement may outlive its deadline
 };

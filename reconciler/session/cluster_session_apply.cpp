@@ -77,11 +77,22 @@ Result<Done> ClusterSession::may_have_uuid() const {
 Result<Lead> ClusterSession::lead(const std::string& command) {
   TRY_DONE(may_have_uuid());
   TRY_DONE(settle_identity(command));
-  TRY(std::unique_ptr<Store> opened, read_store());
-  TRY_DONE(opened->leadership().take(command));
+  TRY(std::shared_ptr<Store> opened, leads_ ? leads_() : take_leadership(command));
   TRY_DONE(attached_.epoch->take(opened->leadership().epoch()));
   TRY(std::vector<FileLock> machines, machines_.take(user(), command, executor_.wall_time()));
-  return Lead{std::move(opened), std::move(machines)};
+  return Lead{std::move(opened), std::move(machines), leads_ != nullptr};
+}
+
+Result<std::shared_ptr<Store>> ClusterSession::take_leadership(const std::string& command) const {
+  TRY(std::shared_ptr<Store> opened, read_store());
+  TRY_DONE(opened->leadership().take(command));
+  return opened;
+}
+
+void ClusterSession::leave() {
+  if (leads_ == nullptr) attached_.epoch->resign();
+  machine_locks_.clear();
+  store_.reset();
 }
 
 // Before the first write: devices may have accepted an epoch that this store does not know, if it was
@@ -168,8 +179,9 @@ ApplyOptions ClusterSession::options_of(const ApplyRequest& request) {
   options.strict = request.strict;
   options.author = request.author;
   options.reason = request.command;
-  if (const std::string commit = specs_commit(cluster_.folder, cluster_.catalog.sources); !commit.empty())
-    options.reason += " of specs at " + commit;
+  const std::string revision =
+      request.revision.empty() ? specs_commit(cluster_.folder, cluster_.catalog.sources) : request.revision;
+  if (!revision.empty()) options.reason += " of specs at " + revision;
   if (!request.approved_by.empty()) options.reason += ", approved by " + request.approved_by;
   options.owed = std::exchange(owed_, {});
   options.open = open_;

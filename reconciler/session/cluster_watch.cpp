@@ -19,6 +19,7 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
 
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
+  settings.poll_every = request_.poll_every;
   settings.observed = [this](std::size_t device, const DeviceState& state, const DriftReport& report) {
     const FleetDevice& one = ground_.fleet[device];
     if (const std::string why = why_unread(state); why.empty())
@@ -53,6 +54,7 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
   const Result<std::unique_ptr<Store>> read = ground_.read_store();
   if (!read) return no_plan(read.error());
   if (Result<Done> stood = stand_back(**read); !stood) return no_plan(std::move(stood.error()));
+  if (request_.admits && !devices_.empty()) admit();
   if (devices_.empty()) return go_on_({});
   ObserveOptions options;
   options.only = ground_.fleet.with_far_ends(devices_);
@@ -120,10 +122,19 @@ Result<Done> ClusterWatch::stand_back(Store& store) {
     if (heals_itself.allows(ground_.fleet[device]) && stood_back_.insert(device).second)
       newly.push_back(ground_.fleet[device].name);
   std::erase_if(devices_, [&](std::size_t device) { return std::ranges::binary_search(others, device); });
-  choice_.only.clear();
-  for (const std::size_t device : devices_) choice_.only.push_back(ground_.fleet[device].name);
+  choose();
   if (!newly.empty() && request_.stands_back) request_.stands_back(newly);
   return Done{};
+}
+
+void ClusterWatch::admit() {
+  devices_ = request_.admits(std::move(devices_));
+  choose();
+}
+
+void ClusterWatch::choose() {
+  choice_.only.clear();
+  for (const std::size_t device : devices_) choice_.only.push_back(ground_.fleet[device].name);
 }
 
 Result<Plan> ClusterWatch::plan_of(const std::vector<DeviceState>& states,
@@ -142,6 +153,7 @@ Result<Done> ClusterWatch::lead() {
   if (const auto ended = recover_in_flight(led.store->history()); !ended) return ended.error();
   store_ = std::move(led.store);
   machine_locks_ = std::move(led.machines);
+  lasts_ = led.lasts;
   return Done{};
 }
 
@@ -203,7 +215,7 @@ void ClusterWatch::raise_epoch() {
 
 // What is observed from now on is observed by nobody who leads: others may have led meanwhile.
 void ClusterWatch::release() {
-  if (store_) ground_.epoch.resign();
+  if (store_ && !lasts_) ground_.epoch.resign();
   machine_locks_.clear();
   store_.reset();
 }

@@ -7,6 +7,7 @@
 // stop of an apply. Other threads read its state from its snapshot.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,9 @@ struct WatchRequest {
   std::string command;
   std::string author;     // author of its heals
   bool converge = false;  // heals automatically; otherwise it only watches
+  // Of devices that drift, those that may be healed now; the others are tried later. Null: all.
+  std::function<std::vector<std::size_t>(std::vector<std::size_t> devices)> admits{};
+  std::chrono::milliseconds poll_every{WatchSettings{}.poll_every};
   std::function<void(const WatchEvent&)> event;
   std::function<void(const Healing&)> healed{};
   std::function<void(const DriftReport&)> problems{};  // of the current differences (watch_problems.hpp)
@@ -93,6 +97,8 @@ class ClusterWatch {
                        const std::vector<RefusedWrite>& refused) const;
   Result<Done> lead();
   Result<Done> stand_back(Store& store);
+  void admit();
+  void choose();
   void no_plan(Error why);
   void not_begun();
   void healing_over();
@@ -116,7 +122,8 @@ class ClusterWatch {
   std::set<std::size_t> silent_;  // those of devices_ that did not answer when the heal began
   std::function<void(const Tried&)> go_on_;
   std::vector<FileLock> machine_locks_;
-  std::unique_ptr<Store> store_;
+  std::shared_ptr<Store> store_;
+  bool lasts_ = false;       // Lead::lasts
   bool has_raised_ = false;  // its epoch above those of other leaders: at most once
   std::optional<ObserveRound> round_;
   std::optional<Application> application_;

@@ -38,8 +38,9 @@ struct MachineUser {
 
 // What a process that changes devices holds.
 struct Lead {
-  std::unique_ptr<Store> store;  // with leadership
+  std::shared_ptr<Store> store;  // with leadership
   std::vector<FileLock> machines;
+  bool lasts = false;  // leadership outlives this: its owner resigns it
 };
 
 class Machines {

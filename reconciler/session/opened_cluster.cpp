@@ -61,9 +61,12 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
   std::error_code ignored;  // a folder that can't be made absolute keeps the name it was given
   opened.folder = std::filesystem::weakly_canonical(opened.catalog.directory, ignored).string();
   if (opened.folder.empty()) opened.folder = opened.catalog.directory;
-  opened.name = opened.catalog.clusters.empty() ? std::filesystem::path(opened.folder).filename().string()
+  const std::string home = source.stands_for.empty()
+                               ? opened.folder
+                               : std::filesystem::weakly_canonical(source.stands_for, ignored).string();
+  opened.name = opened.catalog.clusters.empty() ? std::filesystem::path(home).filename().string()
                                                 : opened.catalog.clusters.front().metadata.name.value;
-  opened.id = twin_cluster_id(opened.name, opened.folder);
+  opened.id = twin_cluster_id(opened.name, home);
 
   if (source.twin) {
     TRY(opened.link_rate, twin_link_rate(source, opened.id));

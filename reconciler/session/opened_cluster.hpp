@@ -20,6 +20,7 @@ namespace lockstep {
 struct ClusterSource {
   std::vector<std::string> specs{"."};  // folders and files
   bool twin = false;
+  std::string stands_for{};                   // the folder of which `specs` is a copy; empty: it is none
   std::string link_rate{};                    // of the twin's fastest link; empty: as `twin up` was given
   bool renumber = false;                      // discard the allocated numbers (numbers.hpp)
   std::size_t max_entries = kEntriesDefault;  // of all devices together

@@ -40,7 +40,7 @@ Revisions restarted(const Revisions& revisions) {
 }
 
 // What people, git and gates may do to the service, done to both.
-class History {
+class PlayedHistory {
  public:
   void event() {
     now_ += std::chrono::minutes(1);
@@ -158,7 +158,7 @@ class History {
 
 RC_GTEST_PROP(RevisionsProperty, DecideAsThePlainRulesAlsoAfterRestarts, ()) {
   for (int histories = 0; histories < 5; ++histories) {
-    History history;
+    PlayedHistory history;
     for (int left = *rc::gen::inRange(0, 80); left > 0; --left) {
       history.event();
       history.check();

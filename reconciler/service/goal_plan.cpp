@@ -1,0 +1,94 @@
+#include "reconciler/service/goal_plan.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/step_order.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string digest_of(const Deletion& deletion) {
+  Digest digest;
+  digest.add("deletion");
+  for (const std::vector<std::string>* const names : {&deletion.devices, &deletion.objects}) {
+    digest.add(std::to_string(names->size()));
+    for (const std::string& name : *names) digest.add(name);
+  }
+  return digest.finish();
+}
+
+bool is_held(const Step& step) {
+  return std::ranges::any_of(step.holds, [](const Hold& hold) { return can_be_lifted(hold.kind); });
+}
+
+}  // namespace
+
+GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole)
+    : plan_(std::move(plan)), why_confirm_(deletion.why), whole_(whole) {
+  digests_.reserve(plan_.steps.size());
+  for (const Step& step : plan_.steps) digests_.push_back(step_digest(step));
+  if (!why_confirm_.empty()) deletion_ = digest_of(deletion);
+}
+
+PlannedSteps GoalPlan::planned() const {
+  PlannedSteps out;
+  out.whole = whole_;
+  for (std::size_t i = 0; i < digests_.size(); ++i) {
+    out.steps.insert(digests_[i]);
+    if (!deletion_.empty() || is_held(plan_.steps[i])) out.held.insert(digests_[i]);
+  }
+  if (!deletion_.empty()) {
+    out.steps.insert(deletion_);
+    out.held.insert(deletion_);
+  }
+  return out;
+}
+
+Approved GoalPlan::approved(const std::set<std::string>& may_run) const {
+  Approved out;
+  for (const std::string& digest : digests_)
+    if (may_run.contains(digest)) out.add_step(digest);
+  return out;
+}
+
+Plan GoalPlan::to_run(const std::set<std::string>& may_run) const {
+  Plan out = plan_;
+  for (std::size_t i = 0; i < digests_.size(); ++i)
+    if (!may_run.contains(digests_[i]) && !is_held(out.steps[i]))
+      out.steps[i].holds.push_back({Hold::Kind::approval, "this revision of the specs needs approval"});
+  return out;
+}
+
+std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
+  if (!deletion_confirmed(may_run)) return 0;
+  const Plan plan = to_run(may_run);
+  const Approved lifted = approved(may_run);
+  std::vector<bool> begins(plan.steps.size() + 1, true);  // by id
+  Before all_begin(
+      plan.barriers, true, [&](std::uint32_t id) { return begins[id]; }, std::logical_and<>());
+  std::size_t out = 0;
+  for (const Step& step : plan.steps) {
+    const bool may = standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
+    begins[step.id] = may || !step.remedy.empty();  // nothing depends on a remedy
+    if (may && !step.stands_by()) ++out;
+  }
+  return out;
+}
+
+std::set<std::string> GoalPlan::wait_for_windows(const std::set<std::string>& may_run) const {
+  const Approved lifted = approved(may_run);
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < digests_.size(); ++i) {
+    if (!may_run.contains(digests_[i])) continue;
+    const std::vector<Hold> holds = standing_holds(plan_.steps[i], lifted);
+    if (!holds.empty() &&
+        std::ranges::all_of(holds, [](const Hold& hold) { return hold.kind == Hold::Kind::window; }))
+      out.insert(plan_.steps[i].device);
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// GoalPlan: a plan that a service made for a revision, with its steps as people approve them.
+//
+// Promises: pure. Each step has a digest; a plan that deletes so much that somebody must confirm it is one
+// more thing to approve, and until then all of its steps wait for it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/approved.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "reconciler/service/revisions.hpp"
+#include "reconciler/session/cluster_session.hpp"
+
+namespace lockstep {
+
+class GoalPlan {
+ public:
+  // `whole`: all devices were observed completely.
+  GoalPlan(Plan plan, const Deletion& deletion, bool whole);
+
+  const Plan& plan() const { return plan_; }
+  const std::vector<std::string>& digests() const { return digests_; }  // as Plan::steps
+  // Of what it deletes; empty: nobody must confirm that.
+  const std::string& deletion() const { return deletion_; }
+  const std::string& why_confirm() const { return why_confirm_; }
+  PlannedSteps planned() const;
+
+  // For an apply, with what Revisions::planned() returned: the plan, in which a step that may not run and has
+  // no hold of its own has one more, and the approvals.
+  Plan to_run(const std::set<std::string>& may_run) const;
+  Approved approved(const std::set<std::string>& may_run) const;
+  bool deletion_confirmed(const std::set<std::string>& may_run) const {
+    return deletion_.empty() || may_run.contains(deletion_);
+  }
+  // Steps that can begin now: without a standing hold, and after none that has one. Remedies that only stand
+  // by are none.
+  std::size_t can_begin(const std::set<std::string>& may_run) const;
+  // The devices of steps that only a window holds.
+  std::set<std::string> wait_for_windows(const std::set<std::string>& may_run) const;
+
+ private:
+  Plan plan_;
+  std::vector<std::string> digests_;
+  std::string deletion_;
+  std::string why_confirm_;
+  bool whole_;
+};
+
+}  // namespace lockstep

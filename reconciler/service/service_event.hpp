@@ -1,0 +1,57 @@
+// ServiceEvent: something that a service did or found, for logs, alerts and subscribers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "drivers/posix/call.hpp"
+
+namespace lockstep {
+
+struct ServiceEvent {
+  enum class Kind : std::uint8_t {
+    leads,              // of this cluster, from now on
+    leadership_lost,    // or not to be had
+    revision_valid,     // a new one
+    revision_invalid,   // a new one
+    source_trouble,     // when it begins
+    source_recovered,   //
+    approval_needed,    // a revision waits
+    approved,           // by somebody
+    rejected,           // by somebody
+    change_began,       //
+    change_kept,        //
+    change_refused,     // by its gate, and rolled back
+    change_superseded,  // by a newer revision
+    change_failed,      // to be tried again
+    drift,              // an item appeared
+    drift_cleared,      // it is gone
+    unreadable,         // a device could not be observed
+    readable,           // it can be again
+    healed,             // by itself
+    heal_failed,        //
+    breaker_opened,     // nothing is healed by itself
+    suspended,          // by somebody
+    resumed,            // by somebody
+    cordoned,           // by somebody
+    uncordoned,         // by somebody
+    record_trouble      // decisions can't be stored
+  };
+  Kind kind{};
+  WallTime at{};
+  std::string object;   // "Revision/3f2a...", "Device/leaf0", "Cluster/pod1"
+  std::string message;  // for a reader
+};
+constexpr auto words(ServiceEvent::Kind) {
+  return std::to_array<std::string_view>(
+      {"Leads",           "LeadershipLost", "RevisionValid",    "RevisionInvalid", "SourceTrouble",
+       "SourceRecovered", "ApprovalNeeded", "Approved",         "Rejected",        "ChangeBegan",
+       "ChangeKept",      "ChangeRefused",  "ChangeSuperseded", "ChangeFailed",    "Drift",
+       "DriftCleared",    "Unreadable",     "Readable",         "Healed",          "HealFailed",
+       "BreakerOpened",   "Suspended",      "Resumed",          "Cordoned",        "Uncordoned",
+       "RecordTrouble"});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,333 @@
+// How the service goes for a revision: observes, plans, changes, and takes the outcome over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/engine/windows.hpp"
+#include "reconciler/service/service_loop.hpp"
+#include "reconciler/session/cluster_watch.hpp"
+#include "reconciler/session/former_entries.hpp"
+
+namespace lockstep {
+
+bool ServiceLoop::may_write() const { return leads_ && !record_.suspended && !stopping_; }
+
+// Opened, planned, and begun if something of it may run.
+void ServiceLoop::go_for(const RevisionId& id) {
+  if (goal_ && goal_->id != id) drop_goal();
+  if (seams_.executor.now() < goal_at_) return;
+  if (!goal_) {
+    if (job_ != 0) return;  // the next turn
+    doing_ = Doing::opening;
+    open(id, [this, id](Opened served) {
+      doing_ = Doing::nothing;
+      if (served) goal_ = Goal{id, *std::move(served)};
+      if (!served && !specs_.contains(id)) record_.revisions.lost(id, now());
+      if (!served) go_later(served.error().text());
+      turn_soon();
+    });
+    return;
+  }
+  if (!goal_->plan || seams_.executor.now() >= goal_->look_at) return plan();
+  why_not_run_ = why_not_begin();
+  if (why_not_run_.empty()) return begin();
+  goal_at_ = goal_->look_at;
+  at(goal_timer_, std::chrono::ceil<std::chrono::milliseconds>(goal_at_ - seams_.executor.now()),
+     &ServiceLoop::turn);
+}
+
+// Planning ------------------------------------------------------------------------------------------------
+
+Result<Done> ServiceLoop::choose() {
+  std::vector<std::string> names;
+  if (!record_.cordoned.empty())
+    for (const FleetDevice& device : goal_->served->session->fleet().devices())
+      if (!record_.cordoned.contains(device.name)) names.push_back(device.name);
+  return goal_->served->session->choose(names);
+}
+
+// `then`: once the round is gone.
+void ServiceLoop::observe(std::function<void(const std::vector<DeviceState>&)> then) {
+  observe_ = goal_->served->session->make_observe();
+  observe_->start([this, then = std::move(then)](std::vector<DeviceState> states) {
+    seams_.executor.defer(callbacks_.bind([this, then, states = std::move(states)] {
+      observe_.reset();
+      then(states);
+      turn_soon();
+    }));
+  });
+}
+
+void ServiceLoop::plan() {
+  if (const Result<Done> chosen = choose(); !chosen) return go_later(chosen.error().text());
+  doing_ = Doing::planning;
+  observe([this](const std::vector<DeviceState>& states) {
+    doing_ = Doing::nothing;
+    if (!may_write()) return;
+    Result<GoalPlan> plan = plan_of(states);
+    if (plan)
+      adopt(*std::move(plan));
+    else
+      go_later(plan.error().text());
+  });
+}
+
+Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) const {
+  const ClusterSession& session = *goal_->served->session;
+  TRY(Plan plan, session.plan(states));
+  TRY(const Deletion deletion, session.deletion_by(plan));
+  return GoalPlan(std::move(plan), deletion, session.not_observed(states).empty());
+}
+
+void ServiceLoop::adopt(GoalPlan plan) {
+  const std::optional<RevisionId> waited = record_.revisions.waiting();
+  const std::set<std::string> asked = waited ? shown_of(*waited).waits : std::set<std::string>();
+  goal_->may_run = record_.revisions.planned(goal_->id, plan.planned(), now());
+  goal_->plan = std::make_shared<const GoalPlan>(std::move(plan));
+  goal_->planned = now();
+  goal_->look_at = seams_.executor.now() + with_jitter(settings_.resync_every);
+  unsaved_ = true;
+  if (record_.revisions.waiting() == goal_->id && shown_of(goal_->id).waits != asked)
+    happened(ServiceEvent::Kind::approval_needed, "Revision/" + goal_->id.source, shown_of(goal_->id).why);
+}
+
+Revisions::Shown ServiceLoop::shown_of(const RevisionId& id) const {
+  for (Revisions::Shown& one : record_.revisions.shown())
+    if (one.revision == id) return std::move(one);
+  return {};
+}
+
+// Empty: it is to begin now.
+std::string ServiceLoop::why_not_begin() {
+  const GoalPlan& plan = *goal_->plan;
+  if (record_.revisions.next() != goal_->id) return shown_of(goal_->id).why;
+  if (plan.plan().empty() || plan.can_begin(goal_->may_run) > 0) return "";
+  if (const std::set<std::string> held = plan.wait_for_windows(goal_->may_run); !held.empty()) {
+    goal_->look_at = std::min(goal_->look_at, seams_.executor.now() + until_window(held));
+    return fmt::format("{} devices wait for a window of their policy", held.size());
+  }
+  return fmt::format("none of its {} steps may begin", plan.plan().steps.size());
+}
+
+// Until the first window of these devices that is not open yet, or the next look.
+std::chrono::milliseconds ServiceLoop::until_window(const std::set<std::string>& devices) const {
+  const ClusterSession& session = *goal_->served->session;
+  const auto policies = session.policies();
+  std::chrono::milliseconds least = settings_.resync_every;
+  for (const std::string& name : devices) {
+    const Policy* const policy = policies(session.fleet()[*session.fleet().find(name)]);
+    if (policy == nullptr) continue;
+    for (const Opening& opening : openings(policy->windows, now()))
+      if (opening.opens > now())
+        least = std::min(least, std::chrono::ceil<std::chrono::milliseconds>(opening.opens - now()));
+  }
+  return least;
+}
+
+// A change ------------------------------------------------------------------------------------------------
+
+void ServiceLoop::begin() {
+  doing_ = Doing::stopping_watch;
+  stop_watch([this] { prepare(); });
+}
+
+void ServiceLoop::prepare() {
+  doing_ = Doing::nothing;
+  if (!may_write() || !goal_ || record_.revisions.next() != goal_->id) return;
+  run_.emplace();
+  run_->id = goal_->id;
+  run_->status = RunStatus{.revision = goal_->id, .phase = "observe", .since = now()};
+  const Revision& revision = specs_.at(goal_->id).revision;
+  run_->request = {.command = settings_.command,
+                   .author = settings_.command,
+                   .measures = settings_.measures,
+                   .strict = settings_.strict};
+  run_->request.revision = revision.id;
+  if (!revision.author.empty())
+    run_->request.revision += " (" + revision.author + ": " + revision.subject + ")";
+  const Result<EarlierRuns> earlier = goal_->served->session->prepare_apply(run_->request);
+  if (!earlier) return not_begun(earlier.error().text());
+  run_->to_judge = earlier->to_judge();
+  if (const Result<Done> chosen = choose(); !chosen) return not_begun(chosen.error().text());
+  doing_ = Doing::preparing;
+  observe([this](const std::vector<DeviceState>& states) {
+    doing_ = Doing::nothing;
+    if (!may_write()) return not_begun("");
+    if (const Result<Done> done = carry_out(states); !done) not_begun(done.error().text());
+  });
+}
+
+// By the plan of now, made while the service leads and nothing else is under way.
+Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
+  ClusterSession& session = *goal_->served->session;
+  TRY(GoalPlan planned, plan_of(states));
+  adopt(std::move(planned));
+  const GoalPlan& plan = *goal_->plan;
+  const bool has_work = !plan.plan().empty() || run_->to_judge;
+  const bool begins = record_.revisions.next() == goal_->id &&
+                      (plan.plan().empty() || run_->to_judge || plan.can_begin(goal_->may_run) > 0);
+  if (!begins) {
+    not_begun("");
+    return Done{};
+  }
+  TRY(const std::vector<WrittenEntry> written, session.settle_written(states));
+  std::vector<WrittenEntry> left = left_behind(session.fleet(), states, written);
+  record_.revisions.began(goal_->id, now());
+  record_.begun = goal_->id;
+  unsaved_ = true;
+  if (!save()) {
+    record_.revisions.failed(record_trouble_, now());
+    return Error{ErrorKind::transient, record_trouble_};
+  }
+  if (!has_work) {
+    const Result<Done> accepted = session.leave_as_is(left);
+    if (accepted)
+      record_.revisions.kept(now());
+    else
+      record_.revisions.failed(accepted.error().text(), now());
+    run_over(accepted ? "" : accepted.error().text());
+    return Done{};
+  }
+  run_->request.approved = plan.approved(goal_->may_run);
+  run_->request.deletion_confirmed = plan.deletion_confirmed(goal_->may_run);
+  run_->status.steps = plan.plan().steps.size();
+  run_->status.waves = plan.plan().waves();
+  doing_ = Doing::applying;
+  happened(ServiceEvent::Kind::change_began, "Revision/" + goal_->id.source,
+           fmt::format("{} steps", run_->status.steps));
+  apply_ = session.make_apply(plan.to_run(goal_->may_run), std::move(left), run_->request, hooks());
+  apply_->start([this](Applied applied) {
+    seams_.executor.defer(callbacks_.bind([this, applied = std::move(applied)] {
+      apply_.reset();
+      this->applied(applied);
+    }));
+  });
+  return Done{};
+}
+
+ApplyHooks ServiceLoop::hooks() {
+  ApplyHooks hooks;
+  hooks.progress.wave = [this](std::uint32_t wave, std::uint32_t) {
+    run_->status.wave = wave;
+    turn_soon();
+  };
+  hooks.progress.step = [this](const Step&, const StepResult& result) {
+    if (result.state != StepState::running && result.state != StepState::waiting) ++run_->status.over;
+    turn_soon();
+  };
+  hooks.progress.phase = [this](std::string_view what) {
+    run_->status.phase = what;
+    turn_soon();
+  };
+  // A gate that fails is followed by a rollback, which nothing supersedes.
+  hooks.progress.gate = [this](const GateResult& gate) {
+    if (gate.verdict != GateVerdict::fail) seams_.executor.defer(callbacks_.bind([this] { gate_decided(); }));
+  };
+  return hooks;
+}
+
+void ServiceLoop::gate_decided() {
+  if (!apply_ || run_->superseded || record_.revisions.goes_on(now())) return;
+  run_->superseded = true;
+  unsaved_ = true;
+  apply_->stop();
+}
+
+// Its outcome ---------------------------------------------------------------------------------------------
+
+void ServiceLoop::applied(const Applied& applied) {
+  const ApplyReport& report = applied.report;
+  const std::string verdict(to_string(report.verdict));
+  const std::string object = "Revision/" + run_->id.source;
+  const std::string why = report.gate && !report.gate->why.empty() ? report.gate->why : verdict;
+  using Kind = ServiceEvent::Kind;
+  if (run_->superseded) {
+    happened(Kind::change_superseded, object, shown_of(run_->id).why);
+    return run_over("");
+  }
+  switch (end_of(applied)) {
+    case RunEnd::kept:
+      record_.revisions.kept(now());
+      happened(Kind::change_kept, object, verdict);
+      return run_over("");
+    case RunEnd::refused:
+      record_.revisions.refused(goal_->may_run, why, now());
+      happened(Kind::change_refused, object, why);
+      return run_over("");
+    case RunEnd::failed: break;
+  }
+  const std::string reason = applied.accepted ? why : applied.accepted.error().text();
+  record_.revisions.failed(reason, now());
+  happened(Kind::change_failed, object, reason);
+  run_over(reason);
+}
+
+ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
+  if (!applied.accepted || applied.report.unjournalled) return RunEnd::failed;
+  switch (applied.report.verdict) {
+    case ApplyVerdict::kept:
+    case ApplyVerdict::nothing_to_do: return RunEnd::kept;
+    // What was asked for before the run; a hold that appeared in it is no part of the plan that was shown.
+    case ApplyVerdict::asks: return shown_of(run_->id).waits.empty() ? RunEnd::failed : RunEnd::kept;
+    case ApplyVerdict::undone:
+    case ApplyVerdict::undone_in_part:
+    case ApplyVerdict::undo_failed:
+    case ApplyVerdict::quarantined: return RunEnd::refused;
+    case ApplyVerdict::partly:
+    case ApplyVerdict::effects_open:
+    case ApplyVerdict::waits:
+    case ApplyVerdict::stopped:
+    case ApplyVerdict::not_validated:
+    case ApplyVerdict::taken_over: break;
+  }
+  return RunEnd::failed;
+}
+
+// A change that was prepared and wrote nothing; `why` is empty: it is looked at again in the next turn.
+void ServiceLoop::not_begun(const std::string& why) { run_over(why); }
+
+// `why`: to be tried again later; empty: not for that.
+void ServiceLoop::run_over(const std::string& why) {
+  const bool kept = shown_of(goal_->id).state == RevisionState::kept;
+  goal_->served->session->leave();
+  run_.reset();
+  doing_ = Doing::nothing;
+  unsaved_ = true;
+  save();
+  if (kept) {
+    goal_wait_ = {};
+    keep_specs(goal_->id);
+  }
+  if (why.empty())
+    why_not_run_.clear();
+  else
+    go_later(why);
+  drop_goal();
+  forget_specs();
+  resign_if_suspended();
+  turn_soon();
+}
+
+// Afterwards other values may be to be restored than those that the session was opened with.
+void ServiceLoop::drop_goal() {
+  if (!goal_) return;
+  const bool stays = shown_of(goal_->id).state == RevisionState::kept && to_watch() == goal_->id && !watch_;
+  if (stays && watched_ != goal_->served) {
+    if (watched_) seams_.retired.add(std::move(watched_));
+    watched_ = goal_->served;
+    watched_id_ = goal_->id;
+  } else if (watched_ != goal_->served) {
+    seams_.retired.add(goal_->served);
+  }
+  goal_.reset();
+}
+
+void ServiceLoop::go_later(const std::string& why) {
+  why_not_run_ = why;
+  const std::chrono::milliseconds wait = longer(goal_wait_);
+  goal_at_ = seams_.executor.now() + wait;
+  at(goal_timer_, wait, &ServiceLoop::turn);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,318 @@
+#include "reconciler/service/service_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/session/cluster_watch.hpp"
+
+namespace lockstep {
+
+ServiceLoop::ServiceLoop(ServiceSeams seams, ServiceSettings settings)
+    : seams_(std::move(seams)),
+      settings_(std::move(settings)),
+      random_(seams_.seed),
+      breaker_(settings_.breaker, 0) {
+  source_.title = seams_.specs.title();
+  publish();
+}
+
+ServiceLoop::~ServiceLoop() {
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &keep_timer_, &watch_timer_})
+    cancel(*timer);
+  apply_.reset();
+  observe_.reset();
+  watch_.reset();
+  drop_goal();
+  if (watched_) seams_.retired.add(std::move(watched_));
+}
+
+void ServiceLoop::start(std::function<void(Answer)> done) {
+  done_ = std::move(done);
+  begin_with_kept();
+}
+
+void ServiceLoop::stop() {
+  if (std::exchange(stopping_, true)) return;
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &keep_timer_, &watch_timer_})
+    cancel(*timer);
+  if (job_ != 0) seams_.executor.cancel(job_);
+  if (observe_) observe_->stop();
+  if (apply_) apply_->stop();
+  stop_watch({});
+  turn_soon();
+}
+
+// Turns ---------------------------------------------------------------------------------------------------
+
+void ServiceLoop::turn_soon() {
+  if (!std::exchange(turns_, true)) seams_.executor.defer(callbacks_.bind([this] { turn(); }));
+}
+
+void ServiceLoop::turn() {
+  turns_ = false;
+  seams_.retired.sweep();
+  if (leads_) save();
+  if (!stopping_ && !record_.suspended && leads_)
+    act();
+  else if (!stopping_ && cluster_)
+    keep_watch();
+  publish();
+  if (stopping_) end_if_at_rest();
+}
+
+void ServiceLoop::act() {
+  keep_watch();
+  if (doing_ != Doing::nothing) return;
+  const std::optional<RevisionId> next = record_.revisions.next();
+  const std::optional<RevisionId> waiting = record_.revisions.waiting();
+  if (next || waiting) return go_for(next ? *next : *waiting);
+  drop_goal();
+  why_not_run_.clear();
+}
+
+void ServiceLoop::end_if_at_rest() {
+  if (job_ != 0 || watch_ || observe_ || apply_ || !done_) return;
+  if (leads_) {
+    save();
+    store_->leadership().resign();
+    leads_ = false;
+  }
+  const std::function<void(Answer)> done = std::exchange(done_, {});
+  done(Done{});
+}
+
+// Timers --------------------------------------------------------------------------------------------------
+
+void ServiceLoop::at(std::uint64_t& timer, std::chrono::milliseconds wait, void (ServiceLoop::*then)()) {
+  cancel(timer);
+  if (stopping_) return;
+  timer = seams_.executor.at(seams_.executor.now() + wait, callbacks_.bind([this, &timer, then] {
+    timer = 0;
+    (this->*then)();
+  }));
+}
+
+void ServiceLoop::cancel(std::uint64_t& timer) {
+  if (const std::uint64_t id = std::exchange(timer, 0); id != 0) seams_.executor.cancel(id);
+}
+
+// Up to a tenth longer, so that services that were started together don't ask together.
+std::chrono::milliseconds ServiceLoop::with_jitter(std::chrono::milliseconds wait) {
+  return wait + std::chrono::milliseconds(random_.below(static_cast<std::uint64_t>(wait.count() / 10 + 1)));
+}
+
+std::chrono::milliseconds ServiceLoop::longer(std::chrono::milliseconds& wait) {
+  wait = std::clamp<std::chrono::milliseconds>(2 * wait, settings_.retry_min, settings_.retry_max);
+  return with_jitter(wait);
+}
+
+// What is stored ------------------------------------------------------------------------------------------
+
+// Whether everything that was decided is stored.
+bool ServiceLoop::save() {
+  if (!unsaved_) return true;
+  const Result<Done> kept = store_->blobs().keep(ServiceRecord::kKey, record_.to_json());
+  unsaved_ = !kept;
+  if (!kept && record_trouble_.empty())
+    happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_, kept.error().text());
+  record_trouble_ = kept ? "" : kept.error().text();
+  return !unsaved_;
+}
+
+Result<Done> ServiceLoop::say(const std::function<Result<Done>(ServiceRecord&)>& change) {
+  if (stopping_) return Error{ErrorKind::transient, "the service is stopping"};
+  if (!leads_)
+    return Error{ErrorKind::conflict, record_.suspended ? "the service is suspended: resume it first"
+                                                        : "the service does not lead: " + why_not_leads_};
+  ServiceRecord next = record_;
+  TRY_DONE(change(next));
+  TRY_DONE(store_->blobs().keep(ServiceRecord::kKey, next.to_json()));
+  record_ = std::move(next);
+  unsaved_ = false;
+  record_trouble_.clear();
+  goal_wait_ = {};
+  if (goal_) goal_->look_at = seams_.executor.now();
+  turn_soon();
+  return Done{};
+}
+
+// What is told --------------------------------------------------------------------------------------------
+
+void ServiceLoop::happened(ServiceEvent::Kind kind, std::string object, std::string message) {
+  if (seams_.event) seams_.event({kind, now(), std::move(object), std::move(message)});
+}
+
+std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
+  std::vector<RevisionStatus> out;
+  for (Revisions::Shown& one : record_.revisions.shown()) {
+    RevisionStatus status{std::move(one)};
+    if (const auto specs = specs_.find(status.shown.revision); specs != specs_.end()) {
+      status.author = specs->second.revision.author;
+      status.subject = specs->second.revision.subject;
+      status.made = specs->second.revision.made;
+    }
+    out.push_back(std::move(status));
+  }
+  return out;
+}
+
+void ServiceLoop::publish() {
+  ServiceStatus status;
+  status.cluster = cluster_name_;
+  status.twin = twin_;
+  status.source = source_;
+  status.leads = leads_;
+  if (!leads_) status.why_not_leads = why_not_leads_;
+  status.revisions = revisions_shown();
+  status.invalid = record_.revisions.bad();
+  status.last_good = record_.revisions.last_good();
+  status.watched = watched_id_;
+  if (goal_ && goal_->plan) status.plan = PlanStatus{goal_->id, goal_->plan, goal_->planned};
+  if (run_) status.run = run_->status;
+  status.why_not_run = why_not_run_;
+  status.suspended = record_.suspended;
+  status.cordoned = record_.cordoned;
+  status.breaker = breaker_.why();
+  status.record_trouble = record_trouble_;
+  if (watch_) status.devices = watch_->snapshot();
+  board_.publish(std::move(status));
+}
+
+// What people say -----------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::size_t kShortest = 4;  // of the start of a revision's id: a choice, as git's
+
+Error unknown(const std::string& what) { return Error{ErrorKind::conflict, what}; }
+
+// The newest revision whose source begins with this.
+Result<Revisions::Shown> find_revision(const Revisions& revisions, const std::string& start) {
+  const std::vector<Revisions::Shown> all = revisions.shown();
+  if (start.empty()) {
+    const std::optional<RevisionId> waiting = revisions.waiting();
+    const auto found = std::ranges::find_if(all, [&](const Revisions::Shown& one) {
+      return waiting ? one.revision == *waiting : !one.waits.empty();
+    });
+    if (found == all.end()) return unknown("nothing waits for an approval");
+    return *found;
+  }
+  if (start.size() < kShortest)
+    return unknown("'" + start + "' is too short for a revision: at least " + std::to_string(kShortest) +
+                   " characters");
+  std::set<std::string> sources;
+  for (const Revisions::Shown& one : all)
+    if (one.revision.source.starts_with(start)) sources.insert(one.revision.source);
+  if (sources.empty()) return unknown("no revision begins with '" + start + "'");
+  if (sources.size() > 1) return unknown("more than one revision begins with '" + start + "'");
+  return *std::ranges::find(all, *sources.begin(),
+                            [](const Revisions::Shown& one) { return one.revision.source; });
+}
+
+Result<std::set<std::string>> find_steps(const std::set<std::string>& waits,
+                                         const std::vector<std::string>& starts) {
+  if (starts.empty()) return waits;
+  std::set<std::string> out;
+  for (const std::string& start : starts) {
+    const std::size_t before = out.size();
+    for (const std::string& step : waits)
+      if (!start.empty() && (step.starts_with(start) || step.starts_with("sha256:" + start)))
+        out.insert(step);
+    if (out.size() == before) return unknown("no step that waits begins with '" + start + "'");
+    if (out.size() > before + 1) return unknown("more than one step that waits begins with '" + start + "'");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Done> ServiceLoop::approve(const std::string& revision, const std::vector<std::string>& steps,
+                                  SpokenBy by) {
+  by.at = now();
+  std::string source;
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    TRY(const Revisions::Shown one, find_revision(record.revisions, revision));
+    TRY(std::set<std::string> found, find_steps(one.waits, steps));
+    source = one.revision.source;
+    return record.revisions.approve({one.revision, std::move(found), by});
+  }));
+  happened(ServiceEvent::Kind::approved, "Revision/" + source, said_by(by));
+  return Done{};
+}
+
+Result<Done> ServiceLoop::reject(const std::string& revision, SpokenBy by) {
+  by.at = now();
+  std::string source;
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    TRY(const Revisions::Shown one, find_revision(record.revisions, revision));
+    source = one.revision.source;
+    return record.revisions.reject(one.revision, by);
+  }));
+  happened(ServiceEvent::Kind::rejected, "Revision/" + source, said_by(by));
+  return Done{};
+}
+
+Result<Done> ServiceLoop::suspend(SpokenBy by) {
+  by.at = now();
+  if (record_.suspended) return Done{};
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    record.suspended = by;
+    return Done{};
+  }));
+  if (apply_) apply_->stop();
+  if (observe_) observe_->stop();
+  happened(ServiceEvent::Kind::suspended, "Cluster/" + cluster_name_, said_by(by));
+  stop_watch({});  // a heal ends; the next watch heals nothing
+  resign_if_suspended();
+  return Done{};
+}
+
+Result<Done> ServiceLoop::resume(SpokenBy by) {
+  by.at = now();
+  if (record_.suspended && !leads_) TRY_DONE(take_leadership());
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    record.suspended.reset();
+    record.breaker = nullptr;
+    return Done{};
+  }));
+  breaker_.close();
+  happened(ServiceEvent::Kind::resumed, "Cluster/" + cluster_name_, said_by(by));
+  return Done{};
+}
+
+// Once nothing of ours is under way: `lockstep apply` may lead meanwhile.
+void ServiceLoop::resign_if_suspended() {
+  if (!record_.suspended || !leads_ || apply_ || watch_stops_ || doing_ == Doing::preparing) return;
+  if (!save()) return;
+  store_->leadership().resign();
+  leads_ = false;
+  why_not_leads_ = "it is suspended";
+}
+
+Result<Done> ServiceLoop::cordon(const std::string& device, SpokenBy by) {
+  by.at = now();
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    if (!watched_ || !watched_->session->fleet().find(device))
+      return unknown("no device of this cluster is called '" + device + "'");
+    record.cordoned[device] = by;
+    return Done{};
+  }));
+  happened(ServiceEvent::Kind::cordoned, "Device/" + device, said_by(by));
+  return Done{};
+}
+
+Result<Done> ServiceLoop::uncordon(const std::string& device, SpokenBy by) {
+  by.at = now();
+  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+    if (record.cordoned.erase(device) == 0) return unknown("'" + device + "' is not cordoned");
+    return Done{};
+  }));
+  happened(ServiceEvent::Kind::uncordoned, "Device/" + device, said_by(by));
+  return Done{};
+}
+
+std::string ServiceLoop::said_by(const SpokenBy& by) {
+  return "by " + by.who + (by.reason.empty() ? "" : ": " + by.reason);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,284 @@
+// The service's specs: fetched, loaded, and opened as sessions; and the leadership of the cluster that they
+// are of.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "reconciler/service/service_loop.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kSpecsKey = "specs";  // fetches and loads are serial
+
+std::string identity_of(const OpenedCluster& cluster) { return cluster.state_name() + " " + cluster.uuid(); }
+
+}  // namespace
+
+// One call of the feed on a worker; `then`: with its answer, or none and the reason.
+template <class T>
+void ServiceLoop::with_feed(std::function<T(SpecsFeed&, const Call&)> run,
+                            std::function<void(std::optional<T>, const std::string& why)> then) {
+  auto answer = std::make_shared<std::optional<T>>();
+  job_ = seams_.executor.start(
+      {.key = kSpecsKey,
+       .lane = Lane::bench,
+       .timeout = settings_.fetch_timeout,
+       .run = [answer, run = std::move(run),
+               &specs = seams_.specs](const Call& call) { answer->emplace(run(specs, call)); },
+       .done = callbacks_.bind([this, answer, then = std::move(then)](const Outcome& outcome) {
+         job_ = 0;
+         if (outcome == Outcome::returned)
+           then(std::move(*answer), "");
+         else
+           then(std::nullopt, outcome.reason_or("no answer in time"));
+         turn_soon();
+       })});
+}
+
+// What was kept before a restart comes first, so that specs that are invalid by now, or can't be fetched,
+// leave the last good ones in force.
+void ServiceLoop::begin_with_kept() {
+  using Kept = Result<std::optional<LoadedSpecs>>;
+  with_feed<Kept>(
+      [](SpecsFeed& specs, const Call&) -> Kept {
+        TRY(std::optional<Revision> kept, specs.kept());
+        if (!kept) return std::optional<LoadedSpecs>();
+        return std::optional<LoadedSpecs>(specs.load(*kept));
+      },
+      [this](std::optional<Kept> kept, const std::string&) {
+        if (kept && *kept && **kept && std::holds_alternative<ValidSpecs>(***kept))
+          know(std::get<ValidSpecs>(std::move(***kept)));
+        fetch();
+      });
+}
+
+void ServiceLoop::fetch_now() {
+  fetch_wait_ = {};
+  if (fetching_)
+    fetch_again_ = true;
+  else if (!stopping_)
+    fetch();
+}
+
+void ServiceLoop::reconcile_now() {
+  looks_again_ = true;
+  fetch_now();
+}
+
+void ServiceLoop::fetch() {
+  cancel(fetch_timer_);
+  if (stopping_) return;
+  if (job_ != 0) return at(fetch_timer_, std::chrono::milliseconds(50), &ServiceLoop::fetch);
+  fetching_ = true;
+  with_feed<FetchedSpecs>([](SpecsFeed& specs, const Call& call) { return specs.fetch(call); },
+                          [this](std::optional<FetchedSpecs> specs, const std::string& why) {
+                            if (!specs)
+                              specs = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, why}};
+                            fetched(*std::move(specs));
+                          });
+}
+
+void ServiceLoop::fetched(FetchedSpecs specs) {
+  fetching_ = false;
+  if (stopping_) return;
+  std::chrono::milliseconds wait = with_jitter(settings_.fetch_every);
+  if (const auto* const trouble = std::get_if<SourceError>(&specs)) {
+    if (source_.trouble != trouble->trouble)
+      happened(ServiceEvent::Kind::source_trouble, "Source/" + source_.title, trouble->error.text());
+    source_.trouble = trouble->trouble;
+    source_.why = trouble->error.text();
+    wait = longer(fetch_wait_);
+  } else {
+    if (source_.trouble) happened(ServiceEvent::Kind::source_recovered, "Source/" + source_.title, "");
+    source_.trouble.reset();
+    source_.why.clear();
+    source_.fetched = now();
+    fetch_wait_ = {};
+  }
+  if (auto* const valid = std::get_if<ValidSpecs>(&specs)) took(std::move(*valid));
+  if (const auto* const bad = std::get_if<InvalidSpecs>(&specs)) invalid(bad->revision.id, bad->text());
+  if (std::exchange(looks_again_, false) && record_.begun)
+    record_.revisions.drifted(*record_.begun, "asked to look again", now());
+  at(fetch_timer_, std::exchange(fetch_again_, false) ? std::chrono::milliseconds(0) : wait,
+     &ServiceLoop::fetch);
+}
+
+// Its files, for as long as something may be opened with them.
+void ServiceLoop::know(ValidSpecs specs) {
+  if (!cluster_) cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.state_name()};
+  cluster_name_ = specs.cluster.state_name();
+  twin_ = specs.cluster.twin;
+  if (directory_.empty())
+    directory_ = seams_.directory.empty() ? state_directory(specs.cluster) : seams_.directory;
+  specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster)};
+  if (!store_) lead_again();
+}
+
+void ServiceLoop::took(ValidSpecs specs) {
+  if (cluster_ && identity_of(specs.cluster) != cluster_->identity)
+    return invalid(specs.revision.id, "these are the specs of another cluster (" +
+                                          specs.cluster.state_name() + "); this service leads " +
+                                          cluster_->name);
+  const RevisionId id = specs.id;
+  newest_ = id;
+  know(std::move(specs));
+  if (store_) note_newest();
+}
+
+// The record has been read, or nothing is stored yet.
+void ServiceLoop::note_newest() {
+  if (!newest_) return;
+  const std::vector<Revisions::Shown> before = record_.revisions.shown();
+  const bool is_new = std::ranges::find(before, *newest_, &Revisions::Shown::revision) == before.end();
+  record_.revisions.valid(*newest_, settings_.version, now());
+  unsaved_ = true;
+  if (is_new) {
+    goal_wait_ = {};
+    goal_at_ = {};
+    happened(ServiceEvent::Kind::revision_valid, "Revision/" + newest_->source,
+             specs_[*newest_].revision.subject);
+  }
+  forget_specs();
+}
+
+void ServiceLoop::invalid(const std::string& source, const std::string& why) {
+  const std::optional<Revisions::Invalid> before = record_.revisions.bad();
+  record_.revisions.invalid(source, why, now());
+  unsaved_ = true;
+  if (!before || before->source != source || before->why != record_.revisions.bad()->why)
+    happened(ServiceEvent::Kind::revision_invalid, "Revision/" + source, why);
+}
+
+// Of revisions that are no goal any more, and can't become one again without being fetched.
+void ServiceLoop::forget_specs() {
+  std::set<RevisionId> needed;
+  if (newest_) needed.insert(*newest_);
+  if (const auto good = record_.revisions.last_good()) needed.insert(*good);
+  if (record_.begun) needed.insert(*record_.begun);
+  if (watched_id_) needed.insert(*watched_id_);
+  if (goal_) needed.insert(goal_->id);
+  bool is_after_good = false;
+  for (const Revisions::Shown& one : record_.revisions.shown()) {
+    is_after_good = is_after_good || one.revision == record_.revisions.last_good();
+    const bool is_out = one.state == RevisionState::refused || one.state == RevisionState::rejected;
+    if (!is_out && !is_after_good) needed.insert(one.revision);
+  }
+  std::erase_if(specs_, [&](const auto& one) { return !needed.contains(one.first); });
+}
+
+// For a restart.
+void ServiceLoop::keep_specs(const RevisionId& id) {
+  if (job_ != 0) return at(keep_timer_, std::chrono::seconds(1), &ServiceLoop::keep_last);
+  with_feed<Result<Done>>(
+      [revision = specs_.at(id).revision](SpecsFeed& specs, const Call&) { return specs.keep(revision); },
+      [this](std::optional<Result<Done>> kept, const std::string& why) {
+        if (kept && *kept) return;
+        happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_,
+                 "the specs are not kept for a restart: " + (kept ? kept->error().text() : why));
+      });
+}
+
+void ServiceLoop::keep_last() {
+  const std::optional<RevisionId> good = record_.revisions.last_good();
+  if (good && specs_.contains(*good)) keep_specs(*good);
+}
+
+// Leadership ----------------------------------------------------------------------------------------------
+
+void ServiceLoop::lead_again() {
+  cancel(lead_timer_);
+  if (const Result<Done> led = take_leadership(); !led) {
+    if (why_not_leads_ != led.error().text())
+      happened(ServiceEvent::Kind::leadership_lost, "Cluster/" + cluster_name_, led.error().text());
+    why_not_leads_ = led.error().text();
+    at(lead_timer_, longer(lead_wait_), &ServiceLoop::lead_again);
+  }
+  resign_if_suspended();
+  turn_soon();
+}
+
+// The store, and from its record where the last run of a service ended.
+Result<Done> ServiceLoop::take_leadership() {
+  if (!store_) {
+    TRY(std::shared_ptr<Store> store,
+        open_store(directory_, {.cluster = cluster_name_,
+                                .now = [this] { return now(); },
+                                .said_by =
+                                    [this](const std::string& device, Path path) {
+                                      const auto& served = apply_ ? goal_->served : watched_;
+                                      return served ? served->session->said_by(device, path) : SaidBy{};
+                                    }}));
+    TRY_DONE(store->leadership().take(settings_.command));
+    TRY_DONE(read_record(*store));
+    store_ = std::move(store);
+    note_newest();
+  } else {
+    TRY_DONE(store_->leadership().take(settings_.command));
+  }
+  leads_ = true;
+  why_not_leads_.clear();
+  lead_wait_ = {};
+  happened(ServiceEvent::Kind::leads, "Cluster/" + cluster_name_, "");
+  return Done{};
+}
+
+// A damaged record decides nothing: a person does, and it is left as it is until then.
+Result<Done> ServiceLoop::read_record(Store& store) {
+  TRY(const std::optional<nlohmann::json> kept, store.blobs().kept(ServiceRecord::kKey));
+  if (!kept) return Done{};
+  Result<ServiceRecord> record = ServiceRecord::from_json(*kept);
+  if (!record) return wrap("the service's record of its decisions", std::move(record.error()));
+  // What people said to it while the store was not known can't be: nobody could.
+  const std::optional<Revisions::Invalid> bad = record_.revisions.bad();
+  record_ = *std::move(record);
+  if (bad) record_.revisions.invalid(bad->source, bad->why, bad->since);
+  if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
+  unsaved_ = true;
+  return Done{};
+}
+
+Result<std::shared_ptr<Store>> ServiceLoop::led_store() const {
+  if (leads_ && !record_.suspended) return store_;
+  return Error{ErrorKind::conflict, record_.suspended ? "the service is suspended" : why_not_leads_};
+}
+
+// Sessions ------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<ServedSession>> ServiceLoop::open_session(OpenedCluster cluster) {
+  auto served = std::make_shared<ServedSession>(seams_.executor);
+  SessionSeams seams{.drivers = seams_.drivers, .executor = served->executor};
+  seams.directory = directory_;
+  seams.measurer = seams_.measurer;
+  seams.machines = seams_.machines;
+  seams.version = settings_.version;
+  seams.first_hops = seams_.first_hops;
+  seams.by_itself = true;
+  seams.leads = [this] { return led_store(); };
+  TRY(served->session, ClusterSession::open(std::move(cluster), seams));
+  return served;
+}
+
+void ServiceLoop::open(const RevisionId& id, std::function<void(Opened)> then) {
+  const auto known = specs_.find(id);
+  if (known == specs_.end())
+    return then(Error{ErrorKind::conflict, "the files of revision " + id.source + " are gone"});
+  if (known->second.cluster) {
+    OpenedCluster cluster = *std::exchange(known->second.cluster, std::nullopt);
+    return then(open_session(std::move(cluster)));
+  }
+  with_feed<LoadedSpecs>(
+      [revision = known->second.revision](SpecsFeed& specs, const Call&) { return specs.load(revision); },
+      [this, id, then = std::move(then)](std::optional<LoadedSpecs> loaded, const std::string& why) {
+        if (!loaded) return then(Error{ErrorKind::transient, why});
+        if (const auto* const bad = std::get_if<InvalidSpecs>(&*loaded))
+          return then(Error{ErrorKind::invalid_spec, bad->text()});
+        auto& valid = std::get<ValidSpecs>(*loaded);
+        if (valid.id == id) return then(open_session(std::move(valid.cluster)));
+        // Since it was fetched, something in it has ended: it compiles to other intents.
+        if (newest_ && newest_->source == id.source) took(std::move(valid));
+        then(Error{ErrorKind::conflict, "it compiles to other intents by now"});
+      });
+}
+
+}  // namespace lockstep

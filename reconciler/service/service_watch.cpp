@@ -1,0 +1,156 @@
+// The service's watch: drift towards the specs that were begun last, and its healing.
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/service/service_loop.hpp"
+#include "reconciler/session/cluster_watch.hpp"
+
+namespace lockstep {
+
+// The specs that devices may be at: of the last change that was begun, unless it was refused; else of the
+// last that was kept; else of the newest, of which nothing was written yet.
+std::optional<RevisionId> ServiceLoop::to_watch() const {
+  const std::vector<Revisions::Shown> all = record_.revisions.shown();
+  const auto is_known = [&](const RevisionId& id) { return specs_.contains(id); };
+  if (record_.begun && is_known(*record_.begun)) {
+    const auto begun = std::ranges::find(all, *record_.begun, &Revisions::Shown::revision);
+    if (begun != all.end() && begun->state != RevisionState::refused &&
+        begun->state != RevisionState::rejected)
+      return record_.begun;
+  }
+  if (const auto good = record_.revisions.last_good(); good && is_known(*good)) return good;
+  return newest_;
+}
+
+void ServiceLoop::keep_watch() {
+  if (stopping_ || watch_opens_ || watch_stops_ || watch_timer_ != 0) return;
+  if (doing_ == Doing::stopping_watch || doing_ == Doing::preparing || doing_ == Doing::applying) return;
+  const std::optional<RevisionId> id = to_watch();
+  if (!id || (watch_ && watched_id_ == id)) return;
+  if (watch_) return stop_watch({});
+  if (goal_ && goal_->id == *id && goal_->served) return watch(goal_->served, *id);
+  if (watched_ && watched_id_ == id) return watch(watched_, *id);
+  if (job_ != 0) return;  // the next turn
+  watch_opens_ = true;
+  open(*id, [this, id = *id](Opened served) {
+    watch_opens_ = false;
+    if (stopping_) return;
+    if (served) return watch(*std::move(served), id);
+    why_not_watched_ = served.error().text();
+    at(watch_timer_, longer(watch_wait_), &ServiceLoop::turn);
+  });
+}
+
+void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId& id) {
+  if (watched_ && watched_ != served) seams_.retired.add(std::move(watched_));
+  watched_ = std::move(served);
+  watched_id_ = id;
+  why_not_watched_.clear();
+  ClusterSession& session = *watched_->session;
+  breaker_ = CircuitBreaker(settings_.breaker, session.fleet().size());
+  if (!record_.breaker.is_null())
+    if (const Result<Done> restored = breaker_.restore(record_.breaker); !restored)
+      record_.breaker = nullptr;  // what it counted is of ten minutes
+  WatchRequest request;
+  request.command = settings_.command;
+  request.author = settings_.command;
+  request.converge = true;
+  request.admits = [this](std::vector<std::size_t> devices) { return admit(std::move(devices)); };
+  request.poll_every = settings_.resync_every;
+  request.event = [this](const WatchEvent& event) { saw(event); };
+  request.healed = [this](const Healing& healing) { healed(healing); };
+  request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };
+  watch_ = session.make_watch(std::move(request));
+  watch_->start([this](const Result<Done>& ended) {
+    if (!ended && ended.error().kind != ErrorKind::cancelled) {
+      why_not_watched_ = ended.error().text();
+      at(watch_timer_, longer(watch_wait_), &ServiceLoop::turn);
+    }
+    seams_.executor.defer(callbacks_.bind([this] { watch_over(); }));
+  });
+}
+
+void ServiceLoop::stop_watch(std::function<void()> then) {
+  if (then) after_watch_ = std::move(then);
+  if (!watch_) {
+    if (after_watch_) std::exchange(after_watch_, {})();
+    return;
+  }
+  if (!std::exchange(watch_stops_, true)) watch_->stop();
+}
+
+void ServiceLoop::watch_over() {
+  watch_.reset();
+  watch_stops_ = false;
+  watch_wait_ = why_not_watched_.empty() ? std::chrono::milliseconds(0) : watch_wait_;
+  resign_if_suspended();
+  if (after_watch_) std::exchange(after_watch_, {})();
+  turn_soon();
+}
+
+std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
+  const Fleet& fleet = watched_->session->fleet();
+  const PlanChoice by_itself{.person = false, .only = {}};
+  std::erase_if(devices, [&](std::size_t device) {
+    return record_.cordoned.contains(fleet[device].name) || !by_itself.allows(fleet[device]);
+  });
+  const bool was_begun = watched_id_ == record_.begun || watched_id_ == record_.revisions.last_good();
+  if (!may_write() || !was_begun || doing_ == Doing::stopping_watch || devices.empty()) return {};
+  std::set<std::string> names;
+  for (const std::size_t device : devices) names.insert(fleet[device].name);
+  const bool was_open = breaker_.is_open();
+  const bool may = !breaker_.admit(names, now()).empty();
+  record_.breaker = breaker_.to_json();
+  unsaved_ = true;
+  if (breaker_.is_open() && !was_open)
+    happened(ServiceEvent::Kind::breaker_opened, "Cluster/" + cluster_name_, breaker_.why());
+  turn_soon();
+  if (!save() || !may) return {};
+  return devices;
+}
+
+void ServiceLoop::saw(const WatchEvent& event) {
+  using Kind = WatchEvent::Kind;
+  const DriftEntry& item = event.item;
+  const std::string object = "Device/" + item.device;
+  if (event.kind == Kind::unreadable || event.kind == Kind::readable)
+    happened(event.kind == Kind::readable ? ServiceEvent::Kind::readable : ServiceEvent::Kind::unreadable,
+             object, item.reason);
+  else
+    happened(
+        event.kind == Kind::cleared ? ServiceEvent::Kind::drift_cleared : ServiceEvent::Kind::drift, object,
+        item.path.text() + " is " + item.have.to_string() + ", and the specs want " + item.want.to_string());
+  turn_soon();
+}
+
+void ServiceLoop::healed(const Healing& healing) {
+  const auto failed = [&](const Error& why) {
+    happened(ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_, why.text());
+  };
+  if (healing.no_plan) return failed(*healing.no_plan);
+  if (healing.locked) return failed(*healing.locked);
+  const ApplyReport& report = healing.report;
+  const bool good = report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::nothing_to_do;
+  happened(good ? ServiceEvent::Kind::healed : ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_,
+           std::to_string(report.count(StepState::done)) + " of " +
+               std::to_string(healing.plan.steps.size()) +
+               " steps done: " + std::string(to_string(report.verdict)));
+  if (report.verdict == ApplyVerdict::asks && watched_id_) {
+    record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());
+    unsaved_ = true;
+  }
+  turn_soon();
+}
+
+// Devices that did not come along with the last change, and are back: it is gone for again.
+void ServiceLoop::not_at_it(const std::vector<std::string>& devices) {
+  if (!watched_id_) return;
+  record_.revisions.drifted(*watched_id_,
+                            std::to_string(devices.size()) + " devices are not at it: " + devices.front() +
+                                (devices.size() > 1 ? " and others" : ""),
+                            now());
+  unsaved_ = true;
+  turn_soon();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,163 @@
+// A service over a cluster of simulated devices, in virtual time: the specs are files that the test edits, as
+// commits of a scripted source; everything after the source is real.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reconciler/service/service_loop.hpp"
+#include "reconciler/session/identity.hpp"
+#include "tests/unit/session/lab.hpp"
+
+namespace lockstep {
+
+// A source whose newest revision, or trouble, is what the test says.
+class ScriptedSource final : public Source {
+ public:
+  explicit ScriptedSource(const TemporaryFolder& folder) : folder_(folder) {}
+
+  // Files by name; "fabric.yaml".
+  void commit(const std::string& id, std::map<std::string, std::string> files) {
+    trouble.reset();
+    newest_ = id;
+    if (made_.contains(id)) return;
+    for (const auto& [name, text] : files) folder_.write("commits/" + id + "/" + name, text);
+    made_.insert(id);
+  }
+  std::variant<Revision, SourceError> fetch(const Call&) override {
+    ++fetches;
+    if (trouble) return *trouble;
+    Revision out{.id = newest_, .author = "Ada <ada@example.org>", .subject = "commit " + newest_};
+    out.folder = std::make_shared<Folder>(folder_.path() + "/commits/" + newest_);
+    return out;
+  }
+  std::string title() const override { return "scripted"; }
+
+  std::optional<SourceError> trouble{};
+  int fetches = 0;
+
+ private:
+  class Folder final : public SourceFolder {
+   public:
+    explicit Folder(std::string path) : path_(std::move(path)) {}
+    const std::string& path() const override { return path_; }
+
+   private:
+    std::string path_;
+  };
+  const TemporaryFolder& folder_;
+  std::set<std::string> made_;
+  std::string newest_;
+};
+
+// Outlives the executor of the lab.
+struct OutlivesTheLab {
+  RetiredSessions retired;
+};
+
+class ServiceLab : public OutlivesTheLab, public Lab {
+ protected:
+  ServiceLab() {
+    executor.wall_epoch = WallTime(std::chrono::hours(24 * 365 * 56));
+    // The cluster's UUID, as `lockstep lock` writes it.
+    Result<OpenedCluster> cluster = load_cluster({.specs = {folder.path() + "/specs"}});
+    if (!cluster) throw std::runtime_error(cluster.error().text());
+    if (!settle_identity(*cluster, "lockstep lock", executor.wall_time()) || !write_numbers(*cluster))
+      throw std::runtime_error("no numbers");
+    std::ifstream file(folder.path() + "/specs/allocations.lock");
+    lock_ = std::string(std::istreambuf_iterator<char>(file), {});
+    start_service();
+  }
+  ~ServiceLab() override {
+    if (HasFailure() && service) ADD_FAILURE() << told();
+    kill();
+  }
+
+  void start_service() {
+    specs = make_specs_feed(std::make_unique<Line>(source), {.keeps = folder.path() + "/keeps"});
+    ServiceSettings settings;
+    settings.version = version;
+    ServiceSeams seams{.drivers = drivers, .executor = executor, .specs = *specs, .retired = retired};
+    seams.directory = state();
+    seams.measurer = measures ? &measurer : nullptr;
+    seams.event = [this](const ServiceEvent& event) { events.push_back(event); };
+    service = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
+    service->start([this](const Result<Done>&) { ended = true; });
+  }
+  // As kill -9 does: nothing is given up in order.
+  void kill() { service.reset(); }
+
+  // The hosts' profile with this value of the sysctl, and what else the test says.
+  std::map<std::string, std::string> files(int probing, std::map<std::string, std::string> more = {}) const {
+    std::string profile = kProfile;
+    profile.replace(profile.find("probing: 0"), 10, "probing: " + std::to_string(probing));
+    std::map<std::string, std::string> out{{"devices.yaml", kDevices},
+                                           {"hosts.yaml", profile},
+                                           {"slo.yaml", kSuite},
+                                           {"allocations.lock", lock_}};
+    for (auto& [name, text] : more) out[name] = std::move(text);
+    return out;
+  }
+  void commit(const std::string& id, int probing, std::map<std::string, std::string> more = {}) {
+    source->commit(id, files(probing, std::move(more)));
+    service->fetch_now();
+  }
+  Value probing(const std::string& device) { return at(device, "sysctl[net.ipv4.tcp_mtu_probing]"); }
+  void expect_probing(int value) {
+    for (const char* const device : {"gpu1", "gpu2"})
+      EXPECT_EQ(probing(device), Value::text(std::to_string(value))) << device;
+  }
+  RevisionState state_of(const std::string& source) const {
+    for (const RevisionStatus& one : service->status()->revisions)
+      if (one.shown.revision.source == source) return one.shown.state;
+    throw std::runtime_error("no revision " + source);
+  }
+  std::string good() const {
+    const auto id = service->status()->last_good;
+    return id ? id->source : "";
+  }
+  std::size_t count(ServiceEvent::Kind kind) const {
+    return static_cast<std::size_t>(std::ranges::count(events, kind, &ServiceEvent::kind));
+  }
+  // For a failed test: what happened, and how it stands.
+  std::string told() const {
+    std::string out;
+    for (const ServiceEvent& one : events)
+      out += std::string(words(one.kind)[static_cast<std::size_t>(one.kind)]) + " " + one.object + " " +
+             one.message + "\n";
+    const auto status = service->status();
+    for (const RevisionStatus& one : status->revisions)
+      out += one.shown.revision.source + " " +
+             std::string(words(one.shown.state)[static_cast<std::size_t>(one.shown.state)]) + " " +
+             one.shown.why + "\n";
+    return out + "not run: " + status->why_not_run + "; not led: " + status->why_not_leads +
+           "; record: " + status->record_trouble + "; breaker: " + status->breaker + "\n";
+  }
+  SpokenBy ann{.who = "operator ann", .reason = "reviewed"};
+
+  std::string version = "1";
+  bool measures = true;
+  bool ended = false;
+  std::vector<ServiceEvent> events;
+  const std::shared_ptr<ScriptedSource> source = std::make_shared<ScriptedSource>(folder);
+  std::unique_ptr<SpecsFeed> specs;
+  std::unique_ptr<ServiceLoop> service;
+
+ private:
+  // To the source, which outlives the service.
+  class Line final : public Source {
+   public:
+    explicit Line(std::shared_ptr<ScriptedSource> to) : to_(std::move(to)) {}
+    std::variant<Revision, SourceError> fetch(const Call& call) override { return to_->fetch(call); }
+    std::string title() const override { return to_->title(); }
+
+   private:
+    std::shared_ptr<ScriptedSource> to_;
+  };
+  std::string lock_;
+};
+
+}  // namespace lockstep
