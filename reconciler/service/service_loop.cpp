@@ -52,12 +52,12 @@ void ServiceLoop::turn() {
   turns_ = false;
   seams_.retired.sweep();
   if (leads_) save();
-  if (!stopping_ && !record_.suspended && leads_)
+  if (stopping_) return end_if_at_rest();
+  if (leads_ && !record_.suspended)
     act();
-  else if (!stopping_ && cluster_)
+  else if (cluster_)
     keep_watch();
   publish();
-  if (stopping_) end_if_at_rest();
 }
 
 void ServiceLoop::act() {
@@ -71,12 +71,15 @@ void ServiceLoop::act() {
 }
 
 void ServiceLoop::end_if_at_rest() {
+  publish();
   if (job_ != 0 || watch_ || observe_ || apply_ || !done_) return;
   if (leads_) {
     save();
     store_->leadership().resign();
     leads_ = false;
+    why_not_leads_ = "it was stopped";
   }
+  publish();
   const std::function<void(Answer)> done = std::exchange(done_, {});
   done(Done{});
 }
