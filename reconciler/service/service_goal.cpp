@@ -16,7 +16,9 @@ bool ServiceLoop::may_write() const { return leads_ && !record_.suspended && !st
 // Opened, planned, and begun if something of it may run.
 void ServiceLoop::go_for(const RevisionId& id) {
   if (goal_ && goal_->id != id) drop_goal();
-  if (seams_.executor.now() < goal_at_) return;
+  if (seams_.executor.now() < goal_at_)
+    return at(goal_timer_, std::chrono::ceil<std::chrono::milliseconds>(goal_at_ - seams_.executor.now()),
+              &ServiceLoop::turn);
   if (!goal_) {
     if (job_ != 0) return;  // the next turn
     doing_ = Doing::opening;
@@ -33,8 +35,7 @@ void ServiceLoop::go_for(const RevisionId& id) {
   why_not_run_ = why_not_begin();
   if (why_not_run_.empty()) return begin();
   goal_at_ = goal_->look_at;
-  at(goal_timer_, std::chrono::ceil<std::chrono::milliseconds>(goal_at_ - seams_.executor.now()),
-     &ServiceLoop::turn);
+  turn_soon();
 }
 
 // Planning ------------------------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ void ServiceLoop::applied(const Applied& applied) {
   switch (end_of(applied)) {
     case RunEnd::kept:
       record_.revisions.kept(now());
-      happened(Kind::change_kept, object, verdict);
+      happened(Kind::change_kept, object, shown_of(run_->id).why.empty() ? verdict : shown_of(run_->id).why);
       return run_over("");
     case RunEnd::refused:
       record_.revisions.refused(goal_->may_run, why, now());
@@ -325,9 +326,7 @@ void ServiceLoop::drop_goal() {
 
 void ServiceLoop::go_later(const std::string& why) {
   why_not_run_ = why;
-  const std::chrono::milliseconds wait = longer(goal_wait_);
-  goal_at_ = seams_.executor.now() + wait;
-  at(goal_timer_, wait, &ServiceLoop::turn);
+  goal_at_ = seams_.executor.now() + longer(goal_wait_);
 }
 
 }  // namespace lockstep

@@ -133,10 +133,17 @@ Result<Done> ServiceLoop::say(const std::function<Result<Done>(ServiceRecord&)>&
   record_ = std::move(next);
   unsaved_ = false;
   record_trouble_.clear();
-  goal_wait_ = {};
-  if (goal_) goal_->look_at = seams_.executor.now();
+  look_now();
   turn_soon();
   return Done{};
+}
+
+// The goal is planned again, however long it was to wait.
+void ServiceLoop::look_now() {
+  goal_wait_ = {};
+  again_wait_ = {};
+  goal_at_ = {};
+  if (goal_) goal_->look_at = seams_.executor.now();
 }
 
 // What is told --------------------------------------------------------------------------------------------
@@ -308,6 +315,7 @@ Result<Done> ServiceLoop::uncordon(const std::string& device, SpokenBy by) {
   by.at = now();
   TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
     if (record.cordoned.erase(device) == 0) return unknown("'" + device + "' is not cordoned");
+    if (record.begun) record.revisions.drifted(*record.begun, device + " is not cordoned any more", by.at);
     return Done{};
   }));
   happened(ServiceEvent::Kind::uncordoned, "Device/" + device, said_by(by));

@@ -134,6 +134,7 @@ class ServiceLoop {
   std::chrono::milliseconds longer(std::chrono::milliseconds& wait);
   bool save();
   void resign_if_suspended();
+  void look_now();
   static std::string said_by(const SpokenBy& by);
   Result<Done> say(const std::function<Result<Done>(ServiceRecord&)>& change);
 
@@ -190,7 +191,7 @@ class ServiceLoop {
   std::vector<std::size_t> admit(std::vector<std::size_t> devices);
   void saw(const WatchEvent& event);
   void healed(const Healing& healing);
-  void not_at_it(const std::vector<std::string>& devices);
+  void not_at_it(std::vector<std::string> devices);
 
   const ServiceSeams seams_;
   const ServiceSettings settings_;
@@ -231,6 +232,7 @@ class ServiceLoop {
   std::string why_not_run_;
   Time goal_at_{};  // nothing is done about it before
   std::chrono::milliseconds goal_wait_{0};
+  std::chrono::milliseconds again_wait_{0};  // of one that was kept
   std::uint64_t goal_timer_ = 0;
   std::uint64_t keep_timer_ = 0;
 

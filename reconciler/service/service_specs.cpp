@@ -98,8 +98,10 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
   }
   if (auto* const valid = std::get_if<ValidSpecs>(&specs)) took(std::move(*valid));
   if (const auto* const bad = std::get_if<InvalidSpecs>(&specs)) invalid(bad->revision.id, bad->text());
-  if (std::exchange(looks_again_, false) && record_.begun)
-    record_.revisions.drifted(*record_.begun, "asked to look again", now());
+  if (std::exchange(looks_again_, false)) {
+    if (record_.begun) record_.revisions.drifted(*record_.begun, "asked to look again", now());
+    look_now();
+  }
   at(fetch_timer_, std::exchange(fetch_again_, false) ? std::chrono::milliseconds(0) : wait,
      &ServiceLoop::fetch);
 }
@@ -134,8 +136,7 @@ void ServiceLoop::note_newest() {
   record_.revisions.valid(*newest_, settings_.version, now());
   unsaved_ = true;
   if (is_new) {
-    goal_wait_ = {};
-    goal_at_ = {};
+    look_now();
     happened(ServiceEvent::Kind::revision_valid, "Revision/" + newest_->source,
              specs_[*newest_].revision.subject);
   }

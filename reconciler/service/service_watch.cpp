@@ -142,14 +142,17 @@ void ServiceLoop::healed(const Healing& healing) {
   turn_soon();
 }
 
-// Devices that did not come along with the last change, and are back: it is gone for again.
-void ServiceLoop::not_at_it(const std::vector<std::string>& devices) {
-  if (!watched_id_) return;
+// Devices that did not come along with the last change, and are back: it is gone for again, less and less
+// often while that does not help.
+void ServiceLoop::not_at_it(std::vector<std::string> devices) {
+  std::erase_if(devices, [this](const std::string& device) { return record_.cordoned.contains(device); });
+  if (devices.empty() || !watched_id_) return;
   record_.revisions.drifted(*watched_id_,
                             std::to_string(devices.size()) + " devices are not at it: " + devices.front() +
                                 (devices.size() > 1 ? " and others" : ""),
                             now());
   unsaved_ = true;
+  goal_at_ = seams_.executor.now() + longer(again_wait_);
   turn_soon();
 }
 

@@ -83,7 +83,10 @@ class ServiceLab : public OutlivesTheLab, public Lab {
     ServiceSeams seams{.drivers = drivers, .executor = executor, .specs = *specs, .retired = retired};
     seams.directory = state();
     seams.measurer = measures ? &measurer : nullptr;
-    seams.event = [this](const ServiceEvent& event) { events.push_back(event); };
+    seams.event = [this](const ServiceEvent& event) {
+      events.push_back(event);
+      if (on_event) on_event(event);
+    };
     service = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
     service->start([this](const Result<Done>&) { ended = true; });
   }
@@ -142,6 +145,7 @@ class ServiceLab : public OutlivesTheLab, public Lab {
   bool measures = true;
   bool ended = false;
   std::vector<ServiceEvent> events;
+  std::function<void(const ServiceEvent&)> on_event;
   const std::shared_ptr<ScriptedSource> source = std::make_shared<ScriptedSource>(folder);
   std::unique_ptr<SpecsFeed> specs;
   std::unique_ptr<ServiceLoop> service;

@@ -126,5 +126,252 @@ TEST_F(ServiceLab, StopEndsWithoutLeadershipAndWritesNothingMore) {
   expect_probing(0);
 }
 
+// People --------------------------------------------------------------------------------------------------
+
+constexpr const char* kHeld = R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: careful}
+spec: {selector: {}, approval: {none: manual}}
+)yaml";
+
+TEST_F(ServiceLab, AHeldRevisionWaitsWhileTheLastGoodOneIsHealedTowards) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
+  EXPECT_EQ(count(Kind::approval_needed), 1U);
+  expect_probing(0);
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("2"));
+  run_for(seconds(3600));
+  expect_probing(0);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
+  EXPECT_EQ(count(Kind::approval_needed), 1U) << "asked once";
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(seconds(60));
+  expect_probing(1);
+  EXPECT_EQ(good(), "bbbb1");
+}
+
+TEST_F(ServiceLab, ApprovingOneStepRunsThatStepAlone) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  const auto status = service->status();
+  ASSERT_TRUE(status->plan);
+  const GoalPlan& plan = *status->plan->plan;
+  ASSERT_EQ(plan.plan().steps.size(), 2U);
+  const std::string of = plan.plan().steps[0].device;
+  ASSERT_TRUE(service->approve("", {plan.digests()[0].substr(0, 20)}, ann));
+  run_for(seconds(600));
+  EXPECT_EQ(probing(of), Value::text("1"));
+  EXPECT_EQ(probing(of == "gpu1" ? "gpu2" : "gpu1"), Value::text("0"));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
+  ASSERT_TRUE(service->approve("bbbb", {}, ann));
+  run_for(seconds(60));
+  expect_probing(1);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::kept);
+}
+
+TEST_F(ServiceLab, AnApprovalIsForTheStepsThatWereShown) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  const std::vector<std::string> shown = service->status()->plan->plan->digests();
+  commit("cccc1", 2, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  EXPECT_FALSE(service->approve("bbbb1", shown, ann)) << "superseded";
+  EXPECT_FALSE(service->approve("cccc1", shown, ann)) << "steps of another revision";
+  EXPECT_FALSE(service->approve("", shown, ann));
+  EXPECT_FALSE(service->approve("ccc", {}, ann)) << "too short";
+  EXPECT_FALSE(service->approve("dddd1", {}, ann));
+  run_for(seconds(600));
+  expect_probing(0);
+  ASSERT_TRUE(service->approve("cccc1", service->status()->plan->plan->digests(), ann));
+  run_for(seconds(60));
+  expect_probing(2);
+}
+
+TEST_F(ServiceLab, ARejectedRevisionIsNotGoneForAndTheOneBeforeItIs) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  ASSERT_TRUE(service->reject("bbbb1", ann));
+  run_for(seconds(3600));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::rejected);
+  EXPECT_EQ(good(), "aaaa1");
+  expect_probing(0);
+  EXPECT_FALSE(service->approve("bbbb1", {}, ann));
+}
+
+TEST_F(ServiceLab, WhatPeopleSaidSurvivesAKill) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kHeld}});
+  run_for(seconds(60));
+  ASSERT_TRUE(service->cordon("gpu2", ann));
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  kill();
+  start_service();
+  run_for(seconds(120));
+  EXPECT_EQ(probing("gpu1"), Value::text("1")) << "approved";
+  EXPECT_EQ(probing("gpu2"), Value::text("0")) << "cordoned";
+  ASSERT_TRUE(service->suspend(ann));
+  kill();
+  start_service();
+  run_for(seconds(120));
+  EXPECT_TRUE(service->status()->suspended);
+  EXPECT_FALSE(service->status()->leads);
+}
+
+TEST_F(ServiceLab, ACordonedDeviceIsLeftAloneAndComesAlongAfterwards) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  EXPECT_FALSE(service->cordon("gpu9", ann)) << "no such device";
+  ASSERT_TRUE(service->cordon("gpu1", ann));
+  commit("bbbb1", 1);
+  run_for(seconds(60));
+  EXPECT_EQ(probing("gpu1"), Value::text("0"));
+  EXPECT_EQ(probing("gpu2"), Value::text("1"));
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("2"));
+  run_for(seconds(3600));
+  EXPECT_EQ(probing("gpu1"), Value::text("2")) << "not healed";
+  ASSERT_TRUE(service->uncordon("gpu1", ann));
+  run_for(seconds(1800));
+  expect_probing(1);
+}
+
+// Changes -------------------------------------------------------------------------------------------------
+
+TEST_F(ServiceLab, ANewerRevisionSupersedesAtTheGateAndNotBefore) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  const std::map<std::string, std::string> waves{
+      {"policy.yaml",
+       "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: waves}\n"
+       "spec: {selector: {}, waves: [\"1\", \"100%\"]}\n"}};
+  bool is_committed = false;
+  on_event = [&](const ServiceEvent& event) {
+    if (event.kind == Kind::change_began && event.object == "Revision/bbbb1" &&
+        !std::exchange(is_committed, true))
+      commit("cccc1", 2, waves);
+  };
+  commit("bbbb1", 1, waves);
+  run_for(seconds(300));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::superseded);
+  EXPECT_EQ(count(Kind::change_superseded), 1U);
+  expect_probing(2);
+  EXPECT_EQ(good(), "cccc1");
+}
+
+TEST_F(ServiceLab, ADeletionOfMuchWaitsForSomebody) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  auto less = files(0);
+  less.erase("hosts.yaml");
+  less.erase("slo.yaml");
+  source->commit("bbbb1", less);
+  service->fetch_now();
+  run_for(seconds(600));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting) << told();
+  expect_probing(0);
+  EXPECT_FALSE(service->status()->plan->plan->why_confirm().empty());
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(seconds(60));
+  expect_probing(1);  // as it was found: onDelete: restore
+  EXPECT_EQ(good(), "bbbb1");
+}
+
+TEST_F(ServiceLab, AForcedPushToAnOlderCommitIsTheGoal) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1);
+  run_for(seconds(60));
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  expect_probing(0);
+  EXPECT_EQ(good(), "aaaa1");
+}
+
+TEST_F(ServiceLab, ASourceInTroubleIsAskedLessAndLessAndChangesNothing) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  source->trouble = SourceError{SourceTrouble::not_found, {ErrorKind::refused, "no branch main"}};
+  const int before = source->fetches;
+  run_for(seconds(3600));
+  EXPECT_EQ(service->status()->source.trouble, SourceTrouble::not_found);
+  EXPECT_EQ(service->status()->source.why, "no branch main");
+  EXPECT_EQ(count(Kind::source_trouble), 1U);
+  EXPECT_LT(source->fetches - before, 20);
+  EXPECT_GT(source->fetches - before, 6) << "at least every ten minutes";
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+  run_for(seconds(1200));
+  expect_probing(0);
+  commit("bbbb1", 1);
+  run_for(seconds(60));
+  expect_probing(1);
+  EXPECT_EQ(count(Kind::source_recovered), 1U);
+}
+
+TEST_F(ServiceLab, SpecsOfAnotherClusterAreInvalidHere) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  auto other = files(1);
+  std::string& lock = other["allocations.lock"];
+  const std::size_t uuid = lock.find("\"uuid\": \"") + 9;
+  ASSERT_NE(uuid, lock.npos + 9) << lock;
+  lock[uuid] = lock[uuid] == '0' ? '1' : '0';
+  source->commit("bbbb1", other);
+  service->fetch_now();
+  run_for(seconds(60));
+  ASSERT_TRUE(service->status()->invalid) << told();
+  EXPECT_NE(service->status()->invalid->why.find("another cluster"), std::string::npos);
+  expect_probing(0);
+}
+
+TEST_F(ServiceLab, SpecsWithoutTheirNumbersAreInvalid) {
+  auto unlocked = files(0);
+  unlocked.erase("allocations.lock");
+  source->commit("aaaa1", unlocked);
+  service->fetch_now();
+  run_for(seconds(60));
+  ASSERT_TRUE(service->status()->invalid);
+  EXPECT_NE(service->status()->invalid->why.find("lockstep lock"), std::string::npos);
+  EXPECT_TRUE(devices.empty()) << "nothing was attached";
+}
+
+TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  for (const char* const device : {"gpu1", "gpu2", "leaf0"})
+    devices.at(device)->set(*Path::parse(device == std::string("leaf0") ? "interface[swp1]/mtu"
+                                                                        : "sysctl[net.ipv4.tcp_mtu_probing]"),
+                            device == std::string("leaf0") ? Value::integer(1500) : Value::text("1"));
+  run_for(seconds(3600));
+  EXPECT_EQ(count(Kind::breaker_opened), 1U);
+  EXPECT_FALSE(service->status()->breaker.empty());
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  ASSERT_TRUE(service->resume(ann));
+  run_for(seconds(1));
+  EXPECT_TRUE(service->status()->breaker.empty());
+}
+
+TEST_F(ServiceLab, AnotherProcessThatLeadsIsWaitedFor) {
+  const auto other = open_store(state());
+  ASSERT_TRUE(other);
+  ASSERT_TRUE((*other)->leadership().take("lockstep apply"));
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  EXPECT_FALSE(service->status()->leads);
+  EXPECT_NE(service->status()->why_not_leads.find("lockstep apply"), std::string::npos);
+  EXPECT_EQ(probing("gpu1"), Value::text("1")) << "as it was found";
+  (*other)->leadership().resign();
+  run_for(seconds(900));
+  expect_probing(0);
+}
+
 }  // namespace
 }  // namespace lockstep
