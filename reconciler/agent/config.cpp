@@ -4,7 +4,7 @@
 
 #include "specs/files/read_file.hpp"
 #include "specs/language/codes.hpp"
-#include "specs/language/excerpt.hpp"
+#include "specs/language/config_file.hpp"
 #include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
@@ -42,13 +42,7 @@ constexpr Field agent_document_fields[] = {
 };
 
 void check_agent_document(const AgentDocument& document, Span, Reporter& reporter) {
-  const auto is = [&](const Said<std::string>& said, std::string_view right, std::string_view code) {
-    if (said.said && *said != right)
-      reporter.error(code, {said.at, static_cast<std::uint32_t>(said->size())}, "this is " + in_quotes(*said),
-                     "write " + std::string(right));
-  };
-  is(document.api_version, api_version, code::unknown_api_version);
-  is(document.kind, kAgentKind, code::unknown_kind);
+  check_config_head(document.api_version, document.kind, kAgentKind, reporter);
 }
 
 void check_agent(const AgentSpec& spec, Span, Reporter& reporter) {
@@ -110,24 +104,10 @@ Config made_of(const std::string& file, const AgentSpec& spec, const std::string
 }  // namespace
 
 Result<Config> parse_config(const std::string& file, std::string text, const std::string& host) {
-  Sources sources;
-  Diagnostics wrong;
-  Reporter reporter(sources, wrong);
-  const std::uint32_t index = sources.add(file, std::move(text));
-  std::size_t documents = 0;
   AgentDocument document;
-  read_documents(index, reporter, [&](const Node& root) {
-    if (++documents > 1)
-      return reporter.error(code::written_twice, span_of(root), "a second document",
-                            "an agent has one config");
-    const Type& type = struct_type<AgentDocument>();
-    type.load(type, {}, root, &document, reporter);
-  });
-  if (documents == 0 && !reporter.incomplete())
-    reporter.error(code::no_specs, {{index, 0, 0}, 1}, "nothing is written here",
-                   "write apiVersion, kind: AgentConfig and spec (docs/agents.md)");
-  reporter.finish();
-  if (has_errors(wrong)) return Error{ErrorKind::invalid_spec, excerpts(wrong, sources, Colour::off)};
+  TRY_DONE(load_config(file, std::move(text), struct_type<AgentDocument>(), &document,
+                       {.one = "an agent has one config",
+                        .hint = "write apiVersion, kind: AgentConfig and spec (docs/agents.md)"}));
   return made_of(file, *document.spec, host);
 }
 

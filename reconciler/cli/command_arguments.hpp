@@ -24,6 +24,7 @@ struct Arguments {
   std::uint64_t undone = 0;
   DriftOptions drift;
   WatchOptions watch;
+  ServeOptions serve;
   BenchOptions bench;
   HistoryOptions history;
   ShowOptions show;

@@ -3,9 +3,9 @@
 //
 // Promises: a hold that can be lifted has exactly one name of its own; the name for one disruption does not
 // lift another. An approval of one step (step_digest) lifts the holds that the step was shown with and no
-// other: a step with a change, a value or a hold more is another step. Holds that protect the last path to a device, a host's policy and windows can't be lifted by
-// any name; `in_person` is lifted at the prompt only and has no name. Refuses: unknown names, suggesting the
-// one that was probably meant.
+// other: a step with a change, a value or a hold more is another step. Holds that protect the last path to a
+// device, a host's policy and windows can't be lifted by any name; `in_person` is lifted at the prompt only
+// and has no name. Refuses: unknown names, suggesting the one that was probably meant.
 #pragma once
 
 #include <initializer_list>
@@ -39,9 +39,9 @@ class Approved {
 // Whether an approval can lift a hold of this kind.
 bool can_be_lifted(Hold::Kind kind);
 
-// "sha256:...", by which a step is approved: its device, driver, remedy, disruption, changes with both values,
-// and the holds that can be lifted, but for `gate` (which a step gets by being refused). Not its place in the
-// plan.
+// "sha256:...", by which a step is approved: its device, driver, remedy, disruption, changes with both
+// values, and the holds that can be lifted, but for `gate` (which a step gets by being refused). Not its
+// place in the plan.
 std::string step_digest(const Step& step);
 
 // The name that lifts a hold of a step with that disruption, and nothing more; empty: none does.

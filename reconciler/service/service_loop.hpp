@@ -188,6 +188,7 @@ class ServiceLoop {
   void watch(std::shared_ptr<ServedSession> served, const RevisionId& id);
   void stop_watch(std::function<void()> then);
   void watch_over();
+  bool is_begun() const;
   std::vector<std::size_t> admit(std::vector<std::size_t> devices);
   void saw(const WatchEvent& event);
   void healed(const Healing& healing);

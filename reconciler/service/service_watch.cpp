@@ -88,14 +88,18 @@ void ServiceLoop::watch_over() {
   turn_soon();
 }
 
+// Whether something of what is watched was written to devices, by this service or the last.
+bool ServiceLoop::is_begun() const {
+  return watched_id_ && (watched_id_ == record_.begun || watched_id_ == record_.revisions.last_good());
+}
+
 std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
   const Fleet& fleet = watched_->session->fleet();
   const PlanChoice by_itself{.person = false, .only = {}};
   std::erase_if(devices, [&](std::size_t device) {
     return record_.cordoned.contains(fleet[device].name) || !by_itself.allows(fleet[device]);
   });
-  const bool was_begun = watched_id_ == record_.begun || watched_id_ == record_.revisions.last_good();
-  if (!may_write() || !was_begun || doing_ == Doing::stopping_watch || devices.empty()) return {};
+  if (!may_write() || !is_begun() || doing_ == Doing::stopping_watch || devices.empty()) return {};
   std::set<std::string> names;
   for (const std::size_t device : devices) names.insert(fleet[device].name);
   const bool was_open = breaker_.is_open();
@@ -112,6 +116,8 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
 void ServiceLoop::saw(const WatchEvent& event) {
   using Kind = WatchEvent::Kind;
   const DriftEntry& item = event.item;
+  // What was never begun is not drift.
+  if (event.about_entry() && !is_begun()) return;
   const std::string object = "Device/" + item.device;
   if (event.kind == Kind::unreadable || event.kind == Kind::readable)
     happened(event.kind == Kind::readable ? ServiceEvent::Kind::readable : ServiceEvent::Kind::unreadable,

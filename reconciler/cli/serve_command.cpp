@@ -1,0 +1,169 @@
+// `lockstep serve`: the service of one cluster, until SIGTERM or Ctrl-C; SIGHUP looks at everything at once.
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+
+#include "drivers/posix/wake_descriptor.hpp"
+#include "drivers/runtime/pump.hpp"
+#include "drivers/runtime/real_executor.hpp"
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/program_drivers.hpp"
+#include "reconciler/cli/version.hpp"
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/report/service_report.hpp"
+#include "reconciler/service/service_config.hpp"
+#include "reconciler/service/service_loop.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A handler may only write to a descriptor (signal-safety(7)).
+int g_hang_up = -1;
+
+void on_hang_up(int) {
+  constexpr std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(g_hang_up, &one, sizeof one);
+}
+
+// The folder of this user alone for a source's files: what systemd names, else below the states.
+std::string serve_folder(const char* variable, const std::string& title) {
+  Digest digest;
+  digest.add(title);
+  const std::string name = digest.finish().substr(7, 16);  // without "sha256:"
+  const char* const named = std::getenv(variable);
+  return (named != nullptr && *named != '\0' ? std::string(named) : state_top() + "/serve") + "/" + name;
+}
+
+Result<ServiceConfig> config_of(const ServeOptions& options) {
+  if (!options.config.empty()) return read_service_config(options.config);
+  if (options.source.twin || options.has_specs) {
+    std::error_code ignored;
+    ServiceConfig out;
+    out.folder = fs::absolute(options.source.specs.front(), ignored).lexically_normal().string();
+    out.interval = std::chrono::seconds(2);  // a folder on this machine costs little to look at
+    return out;
+  }
+  return read_service_config(kServiceConfigFile);
+}
+
+std::string title_of(const ServiceConfig& config) {
+  return config.git ? config.git->address + " " + config.git->reference.name + " " + config.git->path
+                    : config.folder;
+}
+
+Result<std::unique_ptr<Source>> source_of(const ServiceConfig& config) {
+  const std::string cache = serve_folder("CACHE_DIRECTORY", title_of(config)) + "/cache";
+  if (!config.git) return make_folder_source({.folder = config.folder, .cache = cache});
+  GitSettings settings = *config.git;
+  settings.cache = cache;
+  return make_git_source(std::move(settings));
+}
+
+class Serving {
+ public:
+  Serving(const ServeOptions& options, ServiceConfig config, const Console& console)
+      : options_(options), config_(std::move(config)), console_(console) {}
+  int run();
+
+ private:
+  void happened(const ServiceEvent& event);
+  void tell_systemd();
+  Result<Done> watch_signals();
+
+  const ServeOptions& options_;
+  const ServiceConfig config_;
+  const Console& console_;
+  const DriverTable drivers_ = driver_table();
+  std::unique_ptr<SpecsFeed> specs_;
+  WakeDescriptor hang_up_;
+  RetiredSessions retired_;  // outlives the executor
+  RealExecutor executor_;
+  std::unique_ptr<ServiceLoop> loop_;
+  std::string status_;
+  std::chrono::microseconds watchdog_{0};  // 0: systemd does not ask for it
+};
+
+void Serving::happened(const ServiceEvent& event) {
+  if (console_.is_text())
+    console_.print(service_event_text(event, console_.out()));
+  else
+    console_.print_format(service_event_json(event).dump() + "\n");
+}
+
+// Fed by this thread alone, which every decision and every answer needs.
+void Serving::tell_systemd() {
+  const std::string status = service_status_line(*loop_->status());
+  if (status != status_) ::sd_notify(0, ("STATUS=" + status).c_str());
+  status_ = status;
+  if (watchdog_.count() > 0) ::sd_notify(0, "WATCHDOG=1");
+  const auto often = std::chrono::microseconds(1'000'000);
+  const auto wait = watchdog_.count() > 0 ? std::min(watchdog_ / 3, often) : often;
+  executor_.at(executor_.now() + wait, [this] { tell_systemd(); });
+}
+
+Result<Done> Serving::watch_signals() {
+  if (hang_up_.error() != 0) return Error{ErrorKind::refused, "no descriptor is available"};
+  g_hang_up = hang_up_.number();
+  std::signal(SIGHUP, on_hang_up);
+  TRY_DONE(executor_.watch(hang_up_.number(), [this] {
+    hang_up_.clear();
+    loop_->reconcile_now();
+  }));
+  if (console_.stop_fd < 0) return Done{};
+  return executor_.watch(console_.stop_fd, [this] {
+    executor_.forget(console_.stop_fd);
+    ::sd_notify(0, "STOPPING=1");
+    loop_->stop();
+  });
+}
+
+int Serving::run() {
+  Result<std::unique_ptr<Source>> source = source_of(config_);
+  if (!source) return console_.fail(source.error());
+  specs_ = make_specs_feed(*std::move(source),
+                           {.twin = options_.source.twin,
+                            .stands_for = options_.source.twin ? options_.source.specs.front() : "",
+                            .max_entries = options_.source.max_entries,
+                            .keeps = serve_folder("STATE_DIRECTORY", title_of(config_))});
+  ServiceSettings settings;
+  settings.version = LOCKSTEP_VERSION;
+  settings.measures = config_.measure && !options_.no_measure;
+  settings.strict = config_.strict;
+  settings.fetch_every = config_.interval;
+  settings.resync_every = config_.resync;
+  ServiceSeams seams{.drivers = drivers_, .executor = executor_, .specs = *specs_, .retired = retired_};
+  seams.first_hops = first_hops_here();
+  seams.event = [this](const ServiceEvent& event) { happened(event); };
+  seams.seed = std::random_device{}();
+  loop_ = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
+  if (const Result<Done> watched = watch_signals(); !watched) return console_.fail(watched.error());
+  std::uint64_t usec = 0;
+  if (::sd_watchdog_enabled(0, &usec) > 0) watchdog_ = std::chrono::microseconds(usec);
+  if (console_.is_text()) console_.print(serving_text(specs_->title(), console_.out()));
+  ::sd_notify(0, "READY=1");
+  tell_systemd();
+  const Result<Done> ended = pump(executor_, *loop_);
+  executor_.forget(hang_up_.number());
+  loop_.reset();
+  return ended ? kExitInSync : console_.fail(ended.error());
+}
+
+}  // namespace
+
+int run_serve(const ServeOptions& options, const Console& console) {
+  Result<ServiceConfig> config = config_of(options);
+  if (!config) return console.fail(config.error());
+  return Serving(options, *std::move(config), console).run();
+}
+
+}  // namespace lockstep

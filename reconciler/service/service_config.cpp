@@ -1,0 +1,154 @@
+#include "reconciler/service/service_config.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "specs/files/read_file.hpp"
+#include "specs/language/codes.hpp"
+#include "specs/language/config_file.hpp"
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kServiceKind = "ServiceConfig";
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kDay = 86'400 * kSecond;
+
+constexpr Field git_fields[] = {
+    field<&ServiceGit::repository>("repository",
+                                   "https:// or ssh:// address, or absolute path, of the repository",
+                                   {.required = true, .form = Form::filled}),
+    field<&ServiceGit::branch>("branch", "the branch", {.form = Form::filled, .otherwise = "main"}),
+    field<&ServiceGit::tag>("tag", "the tag, instead of a branch", {.form = Form::filled}),
+    field<&ServiceGit::commit>("commit", "the commit, instead of a branch", {.form = Form::filled}),
+    field<&ServiceGit::path>("path", "the folder of the specs in it", {.form = Form::filled}),
+    field<&ServiceGit::username>("username", "over https, with passwordFile", {.form = Form::filled}),
+    field<&ServiceGit::password_file>("passwordFile", "file whose first line is the password or token",
+                                      {.form = Form::filled}),
+    field<&ServiceGit::ca_file>("caFile", "PEM file of the authorities, instead of the system's",
+                                {.form = Form::filled}),
+    field<&ServiceGit::ssh_key_file>("sshKeyFile", "the private key, over ssh", {.form = Form::filled}),
+    field<&ServiceGit::ssh_known_hosts_file>("sshKnownHostsFile", "the server's host keys, over ssh",
+                                             {.form = Form::filled}),
+    field<&ServiceGit::signers_file>(
+        "signersFile", "allowed signers (ssh-keygen(1)): a commit that none of them signed is refused",
+        {.form = Form::filled}),
+};
+constexpr Field service_fields[] = {
+    field<&ServiceSpec::git>("git", "the repository of the specs"),
+    field<&ServiceSpec::folder>("folder", "the folder of the specs, instead of a repository",
+                                {.form = Form::filled}),
+    field<&ServiceSpec::interval>("interval", "how often the source is looked at",
+                                  {.least = kSecond, .most = kDay, .range = "1s to 1d", .otherwise = "60s"}),
+    field<&ServiceSpec::resync>(
+        "resync", "how often all devices are read",
+        {.least = 10 * kSecond, .most = kDay, .range = "10s to 1d", .otherwise = "10m"}),
+    field<&ServiceSpec::measure>("measure", "whether benchmarks gate each change"),
+    field<&ServiceSpec::strict>("strict", "whether a gate that can't judge fails"),
+};
+constexpr Field document_fields[] = {
+    field<&ServiceDocument::api_version>("apiVersion", "lockstep.dev/v1alpha1", {.required = true}),
+    field<&ServiceDocument::kind>("kind", "ServiceConfig", {.required = true}),
+    field<&ServiceDocument::spec>("spec", "how the service works", {.required = true}),
+};
+
+void check_service_document(const ServiceDocument& document, Span, Reporter& reporter) {
+  check_config_head(document.api_version, document.kind, kServiceKind, reporter);
+}
+
+Span span_of_said(const Said<std::string>& said) {
+  return {said.at, static_cast<std::uint32_t>(said->size())};
+}
+
+void check_service_git(const ServiceGit& git, Span, Reporter& reporter) {
+  const Said<std::string>* first = nullptr;
+  for (const Said<std::string>* const one : {&git.branch, &git.tag, &git.commit}) {
+    if (!one->said) continue;
+    if (first != nullptr)
+      reporter.error(code::fields_conflict, span_of_said(*one), "more than one of branch, tag and commit",
+                     "write one of them");
+    first = one;
+  }
+}
+
+void check_service(const ServiceSpec& spec, Span whole, Reporter& reporter) {
+  if (spec.git.said && spec.folder.said)
+    reporter.error(code::fields_conflict, span_of_said(spec.folder), "specs from git and from a folder",
+                   "write one of them");
+  if (!spec.git.said && !spec.folder.said)
+    reporter.error(code::missing_field, whole, "nothing says where the specs are", "write git or folder");
+}
+
+std::string beside(const std::string& config, const Said<std::string>& file) {
+  if (!file.said) return "";
+  std::error_code ignored;  // then it is as it was written
+  const fs::path path = fs::path(config).parent_path() / *file;
+  const fs::path whole = fs::absolute(path, ignored).lexically_normal();
+  return whole.empty() ? path.string() : whole.string();
+}
+
+GitSettings git_of(const std::string& file, const ServiceGit& git) {
+  GitSettings out;
+  out.address = *git.repository;
+  if (git.branch.said) out.reference = {GitReference::Kind::branch, *git.branch};
+  if (git.tag.said) out.reference = {GitReference::Kind::tag, *git.tag};
+  if (git.commit.said) out.reference = {GitReference::Kind::commit, *git.commit};
+  out.path = git.path.or_else("");
+  out.username = git.username.or_else("");
+  out.password_file = beside(file, git.password_file);
+  out.ca_file = beside(file, git.ca_file);
+  out.ssh_key_file = beside(file, git.ssh_key_file);
+  out.ssh_known_hosts_file = beside(file, git.ssh_known_hosts_file);
+  out.allowed_signers_file = beside(file, git.signers_file);
+  return out;
+}
+
+}  // namespace
+
+template <>
+const Type& struct_type<ServiceGit>() {
+  static constexpr Type type =
+      object_type<ServiceGit>("a service's repository", git_fields, checked<ServiceGit, check_service_git>);
+  return type;
+}
+template <>
+const Type& struct_type<ServiceSpec>() {
+  static constexpr Type type =
+      object_type<ServiceSpec>("a service's spec", service_fields, checked<ServiceSpec, check_service>);
+  return type;
+}
+template <>
+const Type& struct_type<ServiceDocument>() {
+  static constexpr Type type = object_type<ServiceDocument>("a ServiceConfig", document_fields,
+                                                            checked<ServiceDocument, check_service_document>);
+  return type;
+}
+
+Result<ServiceConfig> parse_service_config(const std::string& file, std::string text) {
+  ServiceDocument document;
+  TRY_DONE(load_config(file, std::move(text), struct_type<ServiceDocument>(), &document,
+                       {.one = "a service has one config",
+                        .hint = "write apiVersion, kind: ServiceConfig and spec (docs/service.md)"}));
+  const ServiceSpec& spec = *document.spec;
+  ServiceConfig out;
+  if (spec.git.said)
+    out.git = git_of(file, *spec.git);
+  else
+    out.folder = beside(file, spec.folder);
+  if (spec.interval.said) out.interval = std::chrono::ceil<std::chrono::seconds>(*spec.interval);
+  if (spec.resync.said) out.resync = std::chrono::ceil<std::chrono::seconds>(*spec.resync);
+  out.measure = *spec.measure;
+  out.strict = spec.strict.or_else(false);
+  return out;
+}
+
+Result<ServiceConfig> read_service_config(const std::string& file) {
+  FileText read = read_named(file, kServiceConfigMax);
+  if (!read) return Error{ErrorKind::invalid_spec, read.why};
+  return parse_service_config(file, std::move(read.text));
+}
+
+}  // namespace lockstep

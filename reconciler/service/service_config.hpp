@@ -1,0 +1,80 @@
+// /etc/lockstep/serve.yaml: where a service's specs come from, and how it works.
+//
+//   apiVersion: lockstep.dev/v1alpha1
+//   kind: ServiceConfig
+//   spec:
+//     git:                                  # or `folder: /srv/specs`
+//       repository: https://git.example.org/fabric.git   # https, ssh, or an absolute path
+//       branch: main                        # the default; or `tag`, or `commit`
+//       path: pod1                          # the folder of the specs; default: all of the repository
+//       username: lockstep
+//       passwordFile: git-token             # files are relative to this file's folder
+//       signersFile: allowed_signers        # ssh-keygen(1): a commit that none of them signed is refused
+//     interval: 60s                         # between looks; a webhook or `lockstep reconcile` is at once
+//     resync: 10m                           # between reads of all devices
+//     measure: true                         # benchmarks gate each change
+//
+// Promises: nothing in the specs' repository changes any of it. Credentials are names of files, never values.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "reconciler/source/folder_source.hpp"
+#include "reconciler/source/git_source.hpp"
+#include "specs/language/struct_types.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+inline constexpr const char* kServiceConfigFile = "/etc/lockstep/serve.yaml";
+inline constexpr std::size_t kServiceConfigMax = 64 << 10;  // bytes; the file has some twenty lines
+
+// The fields as they are written.
+struct ServiceGit {
+  Said<std::string> repository;
+  Said<std::string> branch;
+  Said<std::string> tag;
+  Said<std::string> commit;
+  Said<std::string> path;
+  Said<std::string> username;
+  Said<std::string> password_file;
+  Said<std::string> ca_file;
+  Said<std::string> ssh_key_file;
+  Said<std::string> ssh_known_hosts_file;
+  Said<std::string> signers_file;
+};
+struct ServiceSpec {
+  Said<ServiceGit> git;
+  Said<std::string> folder;
+  Said<Duration> interval;
+  Said<Duration> resync;
+  Said<bool> measure{.value = true};
+  Said<bool> strict;
+};
+struct ServiceDocument {
+  Said<std::string> api_version;
+  Said<std::string> kind;
+  Said<ServiceSpec> spec;
+};
+template <>
+const Type& struct_type<ServiceGit>();
+template <>
+const Type& struct_type<ServiceSpec>();
+template <>
+const Type& struct_type<ServiceDocument>();
+
+struct ServiceConfig {
+  std::optional<GitSettings> git{};  // without its cache
+  std::string folder{};              // absolute; where `git` is not set
+  std::chrono::seconds interval{60};
+  std::chrono::seconds resync{600};
+  bool measure = true;
+  bool strict = false;  // a gate that can't judge fails
+};
+
+// Errors name file, line and column, and what would be right.
+Result<ServiceConfig> parse_service_config(const std::string& file, std::string text);
+Result<ServiceConfig> read_service_config(const std::string& file);
+
+}  // namespace lockstep
