@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "reconciler/engine/digest.hpp"
@@ -45,6 +46,19 @@ PlannedSteps GoalPlan::planned() const {
     out.held.insert(deletion_);
   }
   return out;
+}
+
+std::string GoalPlan::why_held(const std::set<std::string>& steps, std::size_t most) const {
+  if (steps.contains(deletion_)) return why_confirm_;
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t i = 0; i < digests_.size(); ++i)
+    if (steps.contains(digests_[i]))
+      for (const Hold& hold : plan_.steps[i].holds) ++counts[hold.reason];
+  std::vector<std::pair<std::string, std::size_t>> all(counts.begin(), counts.end());
+  std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) out += (i > 0 ? "; " : "") + all[i].first;
+  return all.size() > most ? out + "; and others" : out;
 }
 
 Approved GoalPlan::approved(const std::set<std::string>& may_run) const {

@@ -27,6 +27,10 @@ class GoalPlan {
   const std::string& why_confirm() const { return why_confirm_; }
   PlannedSteps planned() const;
 
+  // Why these wait: the reasons of their holds, the most frequent first, at most `most` of them; empty: they
+  // have none of their own.
+  std::string why_held(const std::set<std::string>& steps, std::size_t most) const;
+
   // For an apply, with what Revisions::planned() returned: the plan, in which a step that may not run and has
   // no hold of its own has one more, and the approvals.
   Plan to_run(const std::set<std::string>& may_run) const;

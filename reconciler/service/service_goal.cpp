@@ -90,7 +90,14 @@ void ServiceLoop::adopt(GoalPlan plan) {
   goal_->look_at = seams_.executor.now() + with_jitter(settings_.resync_every);
   unsaved_ = true;
   if (record_.revisions.waiting() == goal_->id && shown_of(goal_->id).waits != asked)
-    happened(ServiceEvent::Kind::approval_needed, "Revision/" + goal_->id.source, shown_of(goal_->id).why);
+    ask_for_approval(shown_of(goal_->id));
+}
+
+void ServiceLoop::ask_for_approval(const Revisions::Shown& waiting) {
+  constexpr std::size_t kReasons = 2;  // a choice: one line
+  const std::string why = goal_->plan->why_held(waiting.waits, kReasons);
+  happened(ServiceEvent::Kind::approval_needed, "Revision/" + waiting.revision.source,
+           waiting.why + (why.empty() ? "" : ": " + why));
 }
 
 Revisions::Shown ServiceLoop::shown_of(const RevisionId& id) const {

@@ -167,6 +167,7 @@ class ServiceLoop {
   void plan();
   Result<GoalPlan> plan_of(const std::vector<DeviceState>& states) const;
   void adopt(GoalPlan plan);
+  void ask_for_approval(const Revisions::Shown& waiting);
   Revisions::Shown shown_of(const RevisionId& id) const;
   std::string why_not_begin();
   std::chrono::milliseconds until_window(const std::set<std::string>& devices) const;
@@ -191,6 +192,7 @@ class ServiceLoop {
   bool is_begun() const;
   std::vector<std::size_t> admit(std::vector<std::size_t> devices);
   void saw(const WatchEvent& event);
+  void heal_failed(const std::string& why);
   void healed(const Healing& healing);
   void not_at_it(std::vector<std::string> devices);
 
@@ -242,6 +244,7 @@ class ServiceLoop {
   std::string why_not_watched_;
   std::chrono::milliseconds watch_wait_{0};
   std::uint64_t watch_timer_ = 0;
+  std::string last_heal_;  // that failed, as it was told
   bool watch_opens_ = false;
   bool watch_stops_ = false;
   std::function<void()> after_watch_;

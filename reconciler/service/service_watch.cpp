@@ -1,4 +1,6 @@
 // The service's watch: drift towards the specs that were begun last, and its healing.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -129,23 +131,28 @@ void ServiceLoop::saw(const WatchEvent& event) {
   turn_soon();
 }
 
+// A heal that fails again in the same way is told once.
+void ServiceLoop::heal_failed(const std::string& why) {
+  if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_, why);
+  last_heal_ = why;
+}
+
 void ServiceLoop::healed(const Healing& healing) {
-  const auto failed = [&](const Error& why) {
-    happened(ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_, why.text());
-  };
-  if (healing.no_plan) return failed(*healing.no_plan);
-  if (healing.locked) return failed(*healing.locked);
+  if (healing.no_plan) return heal_failed(healing.no_plan->text());
+  if (healing.locked) return heal_failed(healing.locked->text());
   const ApplyReport& report = healing.report;
-  const bool good = report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::nothing_to_do;
-  happened(good ? ServiceEvent::Kind::healed : ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_,
-           std::to_string(report.count(StepState::done)) + " of " +
-               std::to_string(healing.plan.steps.size()) +
-               " steps done: " + std::string(to_string(report.verdict)));
-  if (report.verdict == ApplyVerdict::asks && watched_id_) {
+  turn_soon();
+  if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask
     record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());
     unsaved_ = true;
+    return;
   }
-  turn_soon();
+  const std::string told = fmt::format("{} of {} steps done: {}", report.count(StepState::done),
+                                       healing.plan.steps.size(), to_string(report.verdict));
+  if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)
+    return heal_failed(told);
+  last_heal_.clear();
+  happened(ServiceEvent::Kind::healed, "Cluster/" + cluster_name_, told);
 }
 
 // Devices that did not come along with the last change, and are back: it is gone for again, less and less
