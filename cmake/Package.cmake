@@ -30,6 +30,7 @@ install(FILES packaging/copyright README.md SECURITY.md DESTINATION ${doc})
 install(FILES packaging/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME lockstep)
 install(DIRECTORY docs DESTINATION ${doc} PATTERN make.sh EXCLUDE PATTERN record.py EXCLUDE)
 install(DIRECTORY examples/rail-pod examples/big-pod examples/one-host DESTINATION ${doc}/examples)
+install(DIRECTORY examples/ci DESTINATION ${doc}/examples USE_SOURCE_PERMISSIONS)
 install(PROGRAMS examples/quickstart.sh DESTINATION ${doc}/examples)
 
 set(CPACK_GENERATOR DEB)

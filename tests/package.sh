@@ -49,7 +49,8 @@ grep -q "EXIT STATUS" <<<"$page" || fails "man lockstep"
 page=$(inside env MANWIDTH=80 LC_ALL=C.UTF-8 man lockstep-apply)
 grep -q -e --approve <<<"$page" || fails "man lockstep-apply"
 inside bash -c '. /usr/share/bash-completion/completions/lockstep && complete -p lockstep' || fails "completion"
-for file in copyright changelog.Debian.gz changelog.gz README.md docs/spec-reference.md docs/troubleshooting.md; do
+for file in copyright changelog.Debian.gz changelog.gz README.md docs/spec-reference.md docs/troubleshooting.md \
+    examples/ci/README.md examples/ci/check.sh examples/ci/gitlab/gitlab-ci.yml; do
   [ -s "$root/usr/share/doc/lockstep/$file" ] || fails "there is no $file"
 done
 # Without FRR the quickstart reports what to install, and starts nothing.

@@ -58,6 +58,11 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--strict", a.validate.strict, "Warnings are errors");
   command->add_flag("--locked", a.validate.locked,
                     "An allocations.lock that `lock` would change is an error");
+  const std::map<std::string, ValidateFormat> findings{{"gitlab", ValidateFormat::gitlab},
+                                                       {"github", ValidateFormat::github}};
+  takes_one_of(command, a, "--format", a.validate.format, findings,
+               "gitlab or github: mistakes for CI, on standard output; the text goes to standard error",
+               "FORMAT");
   runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
 
   command =
@@ -86,12 +91,13 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 
   command = add(app, a, "drift", "What differs from the specs now");
   takes_source(command, a.drift.source);
-  const std::map<std::string, DriftFormat> forms{
-      {"text", DriftFormat::text},    {"json", DriftFormat::json},   {"markdown", DriftFormat::markdown},
-      {"sarif", DriftFormat::sarif},  {"junit", DriftFormat::junit}, {"gitlab", DriftFormat::gitlab},
-      {"github", DriftFormat::github}};
-  takes_one_of(command, a, "--format", a.drift.format, forms,
+  takes_one_of(command, a, "--format", a.drift.format, drift_formats(),
                "text, json, markdown, sarif, junit, gitlab or github", "FORMAT");
+  command
+      ->add_option("--report", a.drift.reports,
+                   "Write the same in this format to this file as well; may be repeated")
+      ->option_text("FORMAT=FILE")
+      ->allow_extra_args(false);
   command->add_option("--only", a.drift.only, "Only these devices (a hostlist)");
   command->add_flag("--unmanaged", a.drift.unmanaged, "Show what is there and no spec claims");
   command->add_flag("--details", a.drift.details, "Show what is not supported, and why");
@@ -227,6 +233,9 @@ void add_reading_commands(CLI::App& app, Arguments& a) {
   command = add(app, a, "diff", "Two versions of the specs compared, device by device, entry by entry");
   command->add_option("OLD", a.diff.was, "Folder or file of specs")->required();
   command->add_option("NEW", a.diff.now, "The same, as it is to be")->required();
+  const std::map<std::string, DiffFormat> pages{{"markdown", DiffFormat::markdown}};
+  takes_one_of(command, a, "--format", a.diff.form, pages, "markdown: one page for a merge request",
+               "markdown");
   takes_max_entries(command, a.diff.max_entries);
   runs(command, a, [&a](const Console& c) { return run_diff(a.diff, c); });
 

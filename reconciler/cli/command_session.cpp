@@ -62,11 +62,14 @@ std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Con
   return opened(load_cluster(source), console, false);
 }
 
-std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const Console& console,
-                                              bool strict) {
+Result<OpenedCluster> load_to_validate(const ClusterSource& source) {
   Result<OpenedCluster> cluster = load_cluster(source);
   if (cluster)
     std::ranges::move(std::exchange(cluster->without_effect, {}), std::back_inserter(cluster->diagnostics));
+  return cluster;
+}
+
+std::optional<OpenedCluster> validated(Result<OpenedCluster> cluster, const Console& console, bool strict) {
   return opened(std::move(cluster), console, strict);
 }
 

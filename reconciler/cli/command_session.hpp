@@ -15,9 +15,10 @@ namespace lockstep {
 
 // Prints all errors (on success: warnings); returns nothing if there are errors.
 std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console);
-// The same, and also prints warnings about fields without effect. `strict`: warnings are errors.
-std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const Console& console,
-                                              bool strict);
+// Specs with all that is reported of them, fields without effect included; and the same, printed like
+// open_cluster(). `strict`: warnings are errors.
+Result<OpenedCluster> load_to_validate(const ClusterSource& source);
+std::optional<OpenedCluster> validated(Result<OpenedCluster> cluster, const Console& console, bool strict);
 // Like open_cluster(), if two are open at once: `side` ("OLD") prefixes everything printed about this one.
 std::optional<OpenedCluster> open_side(const std::string& side, const ClusterSource& source,
                                        const Console& console);

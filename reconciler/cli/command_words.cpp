@@ -14,7 +14,9 @@ struct Example {
   const char* text;
 };
 constexpr std::array<Example, 41> kExamples{{
-    {"validate", "lockstep validate --strict examples/rail-pod"},
+    {"validate",
+     "lockstep validate --strict examples/rail-pod\n"
+     "In CI: `lockstep validate --strict --locked --format github specs` (examples/ci)."},
     {"lock",
      "lockstep lock specs && git add specs/allocations.lock\n"
      "In CI, `lockstep validate --locked specs` fails if that was left out. A cluster whose numbers are in "
@@ -30,7 +32,9 @@ constexpr std::array<Example, 41> kExamples{{
      "3).\n"
      "With --partial it does the rest (exit code 3, or 2 if these devices can be observed at the end and\n"
      "differ). Changes that depend on a part of a device that was not observed wait."},
-    {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
+    {"drift",
+     "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif\n"
+     "  lockstep drift --twin examples/rail-pod --report sarif=drift.sarif --report junit=drift.xml"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
      "Edited specs are loaded; where they have errors, those that were loaded last stay in force.\n"
@@ -51,6 +55,7 @@ constexpr std::array<Example, 41> kExamples{{
      "Files are replaced whole; those of devices that the specs no longer have stay."},
     {"diff",
      "lockstep diff main/specs branch/specs\n"
+     "  lockstep diff --format markdown main/specs branch/specs > comment.md\n"
      "Exit code 0: all devices are as before; 2: some differ. Entries are compared, which is what a plan "
      "would\n"
      "write or verify: policies, suites and modes are none."},

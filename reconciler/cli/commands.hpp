@@ -13,8 +13,10 @@
 
 namespace lockstep {
 
+enum class ValidateFormat : std::uint8_t { gitlab, github };
 struct ValidateOptions {
   ClusterSource source;
+  std::optional<ValidateFormat> format;  // of the findings, in addition to the text; none: as -o says
   bool strict = false;
   bool locked = false;  // a stale allocations.lock is an error
 };
@@ -49,10 +51,12 @@ enum class DriftFormat : std::uint8_t { text, json, markdown, sarif, junit, gitl
 struct DriftOptions {
   ClusterSource source;
   std::optional<DriftFormat> format;
+  std::vector<std::string> reports;  // FORMAT=FILE: further forms, of the same observation
   std::string only;
   bool unmanaged = false;
   bool details = false;
 };
+const std::map<std::string, DriftFormat>& drift_formats();  // by name
 int run_drift(const DriftOptions& options, const Console& console);
 
 struct WatchOptions {
@@ -103,8 +107,10 @@ struct RenderOptions {
 };
 int run_render(const RenderOptions& options, const Console& console);
 
+enum class DiffFormat : std::uint8_t { markdown };
 struct DiffOptions {
-  std::string was;  // folder or file of specs
+  std::optional<DiffFormat> form;  // none: as -o says
+  std::string was;                 // folder or file of specs
   std::string now;
   std::size_t max_entries = kEntriesDefault;
 };

@@ -7,6 +7,8 @@
 namespace lockstep {
 
 int run_diff(const DiffOptions& options, const Console& console) {
+  if (options.form && !console.is_text())
+    return console.fail_usage("--format and -o both say a form: give one of them");
   const auto open = [&](const char* side, const std::string& specs) {
     ClusterSource source;
     source.specs = {specs};
@@ -18,7 +20,9 @@ int run_diff(const DiffOptions& options, const Console& console) {
   const std::optional<OpenedCluster> now = open("NEW", options.now);
   if (!now) return kExitError;
   const SpecDiff diff = compare_specs(*was, *now);
-  if (console.is_text())
+  if (options.form)
+    console.print_format(spec_diff_markdown(diff));
+  else if (console.is_text())
     console.print(spec_diff_text(diff, console.out()));
   else
     console.print_document(of_cluster(*now, spec_diff_json(diff)));

@@ -1,65 +1,18 @@
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/report/ci_findings.hpp"
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
+#include "reconciler/report/fitting_lines.hpp"
 #include "reconciler/report/problems.hpp"
+#include "reconciler/report/table.hpp"
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::json;
-
-// Stable across runs: GitLab identifies a finding by it.
-std::string fingerprint(const std::string& device, const std::string& path) {
-  const std::string text = device + "\n" + path;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  std::string hex;
-  for (unsigned i = 0; i < 16 && i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
-}
-
-std::string fingerprint(const DriftEntry& item) { return fingerprint(item.device, item.path.text()); }
-// Distinct from the finding that the same entry has drifted.
-std::string fingerprint(const Unobserved& one) { return fingerprint(one.device, one.path + "\nunobserved"); }
-
-// The location in SARIF; null without a file.
-Json sarif_places(const PlanOrigin& origin) {
-  if (origin.file.empty()) return nullptr;
-  return Json::array({{{"physicalLocation",
-                        {{"artifactLocation", {{"uri", uri_of_path(origin.file)}}},
-                         {"region", {{"startLine", origin.line}, {"startColumn", origin.column}}}}}}});
-}
-
-Json sarif_result(const std::string& rule, std::string_view level, const std::string& text,
-                  const std::string& print, const PlanOrigin& origin) {
-  Json result{{"ruleId", rule},
-              {"level", level},
-              {"message", {{"text", sarif_message(text)}}},
-              {"partialFingerprints", {{"deviceAndEntry/v1", print}}}};
-  if (Json places = sarif_places(origin); !places.is_null()) result["locations"] = std::move(places);
-  return result;
-}
-
-Json gitlab_finding(const std::string& rule, std::string_view severity, const std::string& text,
-                    const std::string& print, const PlanOrigin& origin) {
-  return {{"description", printable(text)},
-          {"check_name", rule},
-          {"fingerprint", print},
-          {"severity", severity},
-          {"location", {{"path", origin.file}, {"lines", {{"begin", std::max(1U, origin.line)}}}}}};
-}
-
-// The location properties, each followed by a comma.
-std::string github_place(const PlanOrigin& origin) {
-  if (origin.file.empty()) return "";
-  return fmt::format("file={},line={},col={},", workflow_property(origin.file), origin.line, origin.column);
-}
 
 std::string place_text(const PlanOrigin& origin) {
   return origin.file.empty() ? "" : fmt::format("{}:{}", origin.file, origin.line);
@@ -77,48 +30,79 @@ std::vector<Unobserved> alarming(const DriftReport& report) {
   return out;
 }
 
-}  // namespace
-
-std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
-  std::string out = fmt::format("### {}: {} of {} devices in sync\n\n", markdown_code(cluster),
-                                report.in_sync, report.devices);
-  for (const ProblemLine& one : problem_lines(report))
-    out += "- " + markdown_code(fold_hostlist(one.devices)) + " " + markdown_code(one.what) +
-           explains_text(one) + (one.origin.empty() ? "" : " " + markdown_code(one.origin)) + "\n";
-  bool any = false;
+// Differences, then what was not observed: another finding than that the same entry has drifted.
+std::vector<CiFinding> findings_of(const DriftReport& report) {
+  std::vector<CiFinding> out;
   for (const DriftEntry& item : report.items) {
     if (!item.is_difference()) continue;
-    if (!any)
-      out +=
-          "\n<details><summary>Every difference</summary>\n\n"
-          "| device | entry | desired | actual | state | disruption | origin "
-          "|\n|---|---|---|---|---|---|---|\n";
-    any = true;
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} {} |\n", markdown_code(item.device),
-                       markdown_code(item.path.text()), markdown_code(want_text(item)),
-                       markdown_code(have_text(item)), to_string(item.state), to_string(item.disruption),
-                       markdown_code(place_text(item.origin)), markdown_code(item.origin.rule));
+    out.push_back({rule_id(item),
+                   item.disruption == Disruption::none ? CiFinding::Level::error : CiFinding::Level::critical,
+                   drift_sentence(item), item.device + "\n" + item.path.text(), item.origin});
   }
-  out += any ? "\n</details>\n" : "No drift.\n";
-  if (report.in_maintenance > 0) out += fmt::format("\n{} of them in maintenance.\n", report.in_maintenance);
-  if (!alarming(report).empty()) out += "\n";
-  for (const Unobserved& one : alarming(report)) {
-    out += "- " + markdown_code(one.device + (one.path.empty() ? "" : " " + one.path)) + " was not observed";
-    out += (one.why.empty() ? "" : ": " + markdown_code(one.why)) + "\n";
-  }
+  for (const Unobserved& one : alarming(report))
+    out.push_back({kUnobservedRule, CiFinding::Level::warning, unobserved_sentence(one),
+                   one.device + "\n" + one.path + "\nunobserved", one.origin});
   return out;
 }
 
-std::string drift_sarif(const DriftReport& report) {
-  Json results = Json::array();
+// A page in all: together less than a comment may have (fitting_lines.hpp).
+constexpr std::size_t kListedLines = 100;
+constexpr std::size_t kListedBytes = 12'000;
+constexpr std::size_t kTableRows = 500;
+constexpr std::size_t kTableBytes = 36'000;
+// Long enough for each value of a usual device: a set of a hundred ports is folded.
+constexpr std::size_t kSpanColumns = 300;
+
+std::string span(const std::string& text) { return fitting_code(text, kSpanColumns); }
+
+// "- and 3 more problems: ..."; empty: all are shown.
+std::string more_text(const FittingLines& lines, std::string_view what, std::string_view begin) {
+  if (lines.left_out() == 0) return "";
+  return fmt::format("{}and {}; `lockstep drift --details` shows all\n", begin,
+                     counted(lines.left_out(), "more " + std::string(what)));
+}
+
+FittingLines difference_rows(const DriftReport& report) {
+  FittingLines rows(kTableRows, kTableBytes);
   for (const DriftEntry& item : report.items) {
     if (!item.is_difference()) continue;
-    results.push_back(
-        sarif_result(rule_id(item), "error", drift_sentence(item), fingerprint(item), item.origin));
+    rows.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} {} |\n", span(item.device),
+                         span(item.path.text()), span(want_text(item)), span(have_text(item)),
+                         to_string(item.state), to_string(item.disruption), span(place_text(item.origin)),
+                         span(item.origin.rule)));
   }
+  return rows;
+}
+
+}  // namespace
+
+std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
+  std::string out =
+      fmt::format("### {}: {} of {} devices in sync\n\n", span(cluster), report.in_sync, report.devices);
+  FittingLines problems(kListedLines, kListedBytes);
+  for (const ProblemLine& one : problem_lines(report))
+    problems.add("- " + span(fold_hostlist(one.devices)) + " " + span(one.what) + explains_text(one) +
+                 (one.origin.empty() ? "" : " " + span(one.origin)) + "\n");
+  out += problems.text() + more_text(problems, "problem", "- ");
+  const FittingLines rows = difference_rows(report);
+  if (!rows.text().empty() || rows.left_out() > 0)
+    out +=
+        "\n<details><summary>Every difference</summary>\n\n"
+        "| device | entry | desired | actual | state | disruption | origin "
+        "|\n|---|---|---|---|---|---|---|\n" +
+        rows.text() + more_text(rows, "difference", "\n") + "\n</details>\n";
+  else
+    out += "No drift.\n";
+  if (report.in_maintenance > 0) out += fmt::format("\n{} of them in maintenance.\n", report.in_maintenance);
+  FittingLines unobserved(kListedLines, kListedBytes);
   for (const Unobserved& one : alarming(report))
-    results.push_back(
-        sarif_result(kUnobservedRule, "warning", unobserved_sentence(one), fingerprint(one), one.origin));
+    unobserved.add("- " + span(one.device + (one.path.empty() ? "" : " " + one.path)) + " was not observed" +
+                   (one.why.empty() ? "" : ": " + span(one.why)) + "\n");
+  if (!unobserved.text().empty() || unobserved.left_out() > 0) out += "\n";
+  return out + unobserved.text() + more_text(unobserved, "line", "- ");
+}
+
+std::string drift_sarif(const DriftReport& report) {
   const Json rules = Json::array(
       {{{"id", "lockstep/drifted"}, {"shortDescription", {{"text", "A device differs from its spec"}}}},
        {{"id", "lockstep/effect"},
@@ -130,7 +114,7 @@ std::string drift_sarif(const DriftReport& report) {
                     {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                     {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
                                            {"columnKind", "unicodeCodePoints"},
-                                           {"results", results}}})}},
+                                           {"results", sarif_results(findings_of(report))}}})}},
                    2);
 }
 
@@ -162,31 +146,8 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
       xml_text(cluster), tests, failures, alarming(report).size(), cases);
 }
 
-std::string drift_gitlab(const DriftReport& report) {
-  Json findings = Json::array();
-  for (const DriftEntry& item : report.items) {
-    if (!item.is_difference()) continue;
-    findings.push_back(gitlab_finding(rule_id(item),
-                                      item.disruption == Disruption::none ? "major" : "critical",
-                                      drift_sentence(item), fingerprint(item), item.origin));
-  }
-  for (const Unobserved& one : alarming(report))
-    findings.push_back(
-        gitlab_finding(kUnobservedRule, "minor", unobserved_sentence(one), fingerprint(one), one.origin));
-  return json_text(findings, 2);
-}
+std::string drift_gitlab(const DriftReport& report) { return gitlab_findings(findings_of(report)); }
 
-std::string drift_github(const DriftReport& report) {
-  std::string out;
-  for (const DriftEntry& item : report.items) {
-    if (!item.is_difference()) continue;
-    out += fmt::format("::error {}title={}::{}\n", github_place(item.origin),
-                       workflow_property(rule_id(item)), workflow_data(drift_sentence(item)));
-  }
-  for (const Unobserved& one : alarming(report))
-    out += fmt::format("::warning {}title={}::{}\n", github_place(one.origin), kUnobservedRule,
-                       workflow_data(unobserved_sentence(one)));
-  return out;
-}
+std::string drift_github(const DriftReport& report) { return github_findings(findings_of(report)); }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 // spec.
 //
 // Every form includes what could not be observed; only differences (and what is unobserved) are failures.
+// Markdown fits into a comment of GitHub, however much differs, and says how much it leaves out.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -42,7 +42,8 @@ std::string in_repository(const std::string& file) {
   std::error_code ignored;  // a file that can't be found keeps the given name
   const fs::path whole = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
   if (!fs::exists(whole, ignored)) return fs::path(file).lexically_normal().string();
-  for (fs::path top = whole.parent_path(); top != top.parent_path(); top = top.parent_path())
+  fs::path top = fs::is_directory(whole, ignored) ? whole : whole.parent_path();
+  for (; top != top.parent_path(); top = top.parent_path())
     if (fs::exists(top / ".git", ignored)) return whole.lexically_relative(top).string();
   return fs::path(file).lexically_normal().string();
 }

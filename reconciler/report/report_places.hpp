@@ -12,8 +12,8 @@ namespace lockstep {
 // (onDelete: restore), the line of its DeviceSet.
 void place_in_specs(DriftReport& report, const OpenedCluster& cluster);
 
-// The file relative to the nearest folder above it that has a .git (annotations of GitHub, GitLab and SARIF
-// are placed by that path); without one, as given, without a leading "./".
+// The file or folder relative to the nearest folder that has a .git, itself or above it (annotations of
+// GitHub, GitLab and SARIF are placed by that path); without one, as given, without a leading "./".
 std::string in_repository(const std::string& file);
 void place_in_repository(DriftReport& report);
 

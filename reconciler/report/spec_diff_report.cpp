@@ -135,15 +135,6 @@ std::string tally_text(const std::array<std::size_t, kKinds.size()>& numbers, st
   return out;
 }
 
-std::string summary_of(const SpecDiff& diff) {
-  if (diff.differ.empty()) return compose("no difference: {} as before", counted(diff.devices, "device"));
-  const Tally tally = tally_of(diff);
-  std::string devices = tally_text(tally.devices, "device", "devices");
-  const std::string entries = tally_text(tally.entries, "entry", "entries");
-  if (entries.empty()) return devices;
-  return compose("{}: {}; disruption: {}", devices, entries, to_string(tally.disruption));
-}
-
 Json entry_json(const EntryDiff& entry, const std::vector<PlanOrigin>& origins) {
   return {{"path", entry.change.path.text()},
           {"was", to_json(entry.change.was)},
@@ -160,12 +151,21 @@ Json device_json(const DeviceDiff& device, const std::vector<PlanOrigin>& origin
 
 }  // namespace
 
+std::string spec_diff_summary(const SpecDiff& diff) {
+  if (diff.differ.empty()) return compose("no difference: {} as before", counted(diff.devices, "device"));
+  const Tally tally = tally_of(diff);
+  std::string devices = tally_text(tally.devices, "device", "devices");
+  const std::string entries = tally_text(tally.entries, "entry", "entries");
+  if (entries.empty()) return devices;
+  return compose("{}: {}; disruption: {}", devices, entries, to_string(tally.disruption));
+}
+
 std::string spec_diff_text(const SpecDiff& diff, const Terminal& terminal) {
   const std::string title = diff.was == diff.now ? diff.now : diff.was + " → " + diff.now;
   return terminal.paint(Ink::bold, "diff of " + title) + "\n" +
          whole_devices_text(diff, DeviceDiff::Kind::added, terminal) +
          whole_devices_text(diff, DeviceDiff::Kind::removed, terminal) +
-         changed_devices_text(diff, terminal) + summary_of(diff) + "\n";
+         changed_devices_text(diff, terminal) + spec_diff_summary(diff) + "\n";
 }
 
 nlohmann::json spec_diff_json(const SpecDiff& diff) {

@@ -13,6 +13,11 @@
 namespace lockstep {
 
 std::string spec_diff_text(const SpecDiff& diff, const Terminal& terminal);
+// One page for a merge request, however many devices differ: what needs approval, then the changes, those
+// with the greatest disruption first. Says how much it leaves out.
+std::string spec_diff_markdown(const SpecDiff& diff);
+// "2 devices changed: 4 entries changed; disruption: traffic".
+std::string spec_diff_summary(const SpecDiff& diff);
 // With all entries of each device.
 nlohmann::json spec_diff_json(const SpecDiff& diff);
 

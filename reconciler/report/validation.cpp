@@ -1,8 +1,11 @@
 #include "reconciler/report/validation.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/report/report_places.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/codes.hpp"
 
@@ -45,6 +48,32 @@ nlohmann::json validation_json(const OpenedCluster& cluster) {
           {"entries", entries_of(cluster)},
           {"warnings", cluster.diagnostics.size() - notes_of(cluster)},
           {"notes", notes_of(cluster)}};
+}
+
+std::vector<CiFinding> validation_findings(const Diagnostics& diagnostics, const Sources& sources,
+                                           bool strict) {
+  std::vector<CiFinding> out;
+  std::map<std::string, std::size_t> before;  // how often the same was found in a file
+  for (const Diagnostic& one : diagnostics) {
+    if (is_note(one.code)) continue;
+    const std::string& name = sources.files[one.at.file].name;
+    CiFinding finding{one.code, CiFinding::Level::warning, one.message, "", {}};
+    if (strict || one.severity == Severity::error) finding.level = CiFinding::Level::critical;
+    if (!one.hint.empty()) finding.text += " (" + one.hint + ")";
+    if (!name.empty()) finding.at = {in_repository(name), one.at.line, one.at.column, "", ""};
+    // Without the line, which moves with each edit above it.
+    finding.identity = one.code + "\n" + finding.at.file + "\n" + one.message;
+    const std::size_t number = before[finding.identity]++;
+    finding.identity += "\n" + std::to_string(number);
+    out.push_back(std::move(finding));
+  }
+  return out;
+}
+
+CiFinding stale_lock_finding(const std::string& folder, const std::string& why) {
+  const std::string file =
+      (std::filesystem::path(in_repository(folder)) / kAllocationLockFile).lexically_normal().string();
+  return {"lockstep/stale-lock", CiFinding::Level::critical, why, file, {file, 1, 1, "", ""}};
 }
 
 }  // namespace lockstep

@@ -10,7 +10,9 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const OpenedCluster& was, const OpenedCluster& now) : was_(was), now_(now) {}
+  Comparison(const OpenedCluster& was, const OpenedCluster& now) : was_(was), now_(now) {
+    for (const RolloutPolicy& policy : now.catalog.rollout_policies) policies_.push_back(policy_of(policy));
+  }
 
   SpecDiff run() {
     out_.was = was_.name;
@@ -41,6 +43,7 @@ class Comparison {
     DeviceDiff device{name, added ? DeviceDiff::Kind::added : DeviceDiff::Kind::changed, {}};
     for (const Change& change : changes)
       device.entries.push_back({numbered(change), disruption_of(change, intent)});
+    if (!added) device.approvals = approvals_of(index, device.entries);
     out_.differ.push_back(std::move(device));
   }
 
@@ -52,6 +55,17 @@ class Comparison {
     for (const Change& change : changes_between(was_.compiled.intents[index].want, {}))
       device.entries.push_back({numbered(change), Disruption::none});
     out_.differ.push_back(std::move(device));
+  }
+
+  std::set<Disruption> approvals_of(DeviceIndex index, const std::vector<EntryDiff>& entries) const {
+    std::set<Disruption> out;
+    const std::uint32_t policy = now_.compiled.rollout[index];
+    if (policy == kNone) return out;
+    for (const EntryDiff& one : entries) {
+      const auto found = policies_[policy].needs_approval.find(one.disruption);
+      if (found != policies_[policy].needs_approval.end() && found->second) out.insert(one.disruption);
+    }
+    return out;
   }
 
   // A removed entry is set by a line of the older specs alone.
@@ -68,6 +82,7 @@ class Comparison {
 
   const OpenedCluster& was_;
   const OpenedCluster& now_;
+  std::vector<Policy> policies_;  // of the newer specs, in order
   OriginId origins_of_was_ = 0;
   SpecDiff out_;
 };

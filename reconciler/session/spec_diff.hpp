@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct DeviceDiff {
   std::string device;
   Kind kind = Kind::changed;
   std::vector<EntryDiff> entries;
+  // The disruptions of its entries for which its RolloutPolicy, in the newer specs, requires approval (for
+  // traffic: where there is some). Only of devices in both versions.
+  std::set<Disruption> approvals{};
 };
 
 struct SpecDiff {

@@ -52,6 +52,15 @@ TEST(CommandLine, UsageErrorIsAnErrorObjectWithJsonOutput) {
   }
 }
 
+// Before devices are observed, which takes long: these specs do not even exist.
+TEST(CommandLine, DriftRefusesReportsThatItCannotWrite) {
+  for (const char* const report : {"bogus=x", "sarif", "=x", "sarif=", "sarif=/nonexistent/drift.sarif"}) {
+    const Answer said = say({"drift", "/nonexistent", "--report", report});
+    EXPECT_EQ(said.code, 1) << report;
+    EXPECT_NE(said.err.find("--report"), std::string::npos) << report << ": " << said.err;
+  }
+}
+
 TEST(CommandLine, UsageErrorHasAPrefixAndASuggestion) {
   const Answer option = say({"validate", "--strct"});
   EXPECT_EQ(option.code, 1);

@@ -190,5 +190,94 @@ TEST(SpecDiff, OldStatePlusDifferencesIsTheNewState) {
   }
 }
 
+TEST(SpecDiffPage, LeadsWithApprovalsAndTheGreatestDisruption) {
+  SpecsCopy copy;
+  copy.replace("fabric.yaml", "host: 9000", "host: 4200")
+      .replace("hosts.yaml", "    vm.nr_hugepages: 128 ", "    vm.max_map_count: 262144 ");
+  const Answer said = say({"diff", "--format", "markdown", kRailPod, copy.path()});
+  EXPECT_EQ(said.code, 2) << said.err;
+  EXPECT_EQ(said.out,
+            R"(### `rail-pod`: 6 devices changed: 4 entries added, 4 removed, 48 changed; disruption: traffic
+
+- **Needs approval** where traffic flows (`--approve approval:traffic`): 6 devices: `gpu[1-4],leaf[0-1]`
+
+| disruption | entry | change | where | origin |
+|---|---|---|---|---|
+| traffic | ~ `interface[*]/buffer[3]/size` | `158.986KB → 145.93KB` | `gpu[1-4]:rail[0-1]` | `roce.yaml:9 pfc-headroom` |
+| traffic | ~ `interface[*]/buffer[3]/size` | `257.338KB → 238.138KB` | `leaf[0-1]:swp[1-4]` | `roce.yaml:9 pfc-headroom` |
+| traffic | ~ `interface[*]/buffer[3]/xoff` | `148.88KB → 135.824KB` | `gpu[1-4]:rail[0-1]` | `roce.yaml:9 pfc-headroom` |
+| traffic | ~ `interface[*]/buffer[3]/xoff` | `237.882KB → 218.682KB` | `leaf[0-1]:swp[1-4]` | `roce.yaml:9 pfc-headroom` |
+| traffic | ~ `interface[*]/mtu` | `9000 → 4200` | `gpu[1-4]:rail[0-1], leaf[0-1]:swp[1-4]` | `fabric.yaml:9 mtu.host` |
+| none | + `sysctl[vm.max_map_count]` | `262144` | `gpu[1-4]` | `hosts.yaml:11 sysctl` |
+| none | - `sysctl[vm.nr_hugepages]` | `128` | `gpu[1-4]` | `hosts.yaml:11 sysctl` |
+
+Policies, suites and modes are not compared.
+)");
+}
+
+// A word for one kind of disruption does not approve another: all that are needed are shown.
+TEST(SpecDiffPage, NamesEachDisruptionThatNeedsApproval) {
+  SpecsCopy copy;
+  copy.replace("fabric.yaml", "host: 9000", "host: 4200")
+      .replace("policy.yaml", "none: auto", "none: manual")
+      .replace("hosts.yaml", "    vm.nr_hugepages: 128 ", "    vm.max_map_count: 262144 ");
+  const std::string page = say({"diff", "--format", "markdown", kRailPod, copy.path()}).out;
+  EXPECT_NE(page.find("`--approve approval:traffic`): 6 devices: `gpu[1-4],leaf[0-1]`\n"
+                      "- **Needs approval** (`--approve approval:none`): 4 devices: `gpu[1-4]`\n"),
+            std::string::npos)
+      << page;
+}
+
+TEST(SpecDiffPage, ApprovalsAreThoseOfTheNewerPolicy) {
+  SpecsCopy copy;
+  copy.replace("fabric.yaml", "host: 9000", "host: 4200")
+      .replace("policy.yaml", "traffic: manual", "traffic: auto");
+  EXPECT_EQ(say({"diff", "--format", "markdown", kRailPod, copy.path()}).out.find("Needs approval"),
+            std::string::npos);
+  copy.replace("policy.yaml", "none: auto", "none: manual")
+      .replace("hosts.yaml", "    vm.nr_hugepages: 128 ", "    vm.max_map_count: 262144 ");
+  EXPECT_NE(say({"diff", "--format", "markdown", kRailPod, copy.path()})
+                .out.find("- **Needs approval** (`--approve approval:none`): "),
+            std::string::npos);
+}
+
+TEST(SpecDiffPage, NamesDevicesThatComeAndGo) {
+  SpecsCopy copy;
+  copy.replace("devices.yaml", "names: gpu[1-4]", "names: gpu[1-3,5]")
+      .replace("fabric.yaml", "gpu[1-4]:rail[0-1]", "gpu[1-3,5]:rail[0-1]");
+  const std::string page = say({"diff", "--format", "markdown", kRailPod, copy.path()}).out;
+  EXPECT_NE(page.find("- Added: 1 device: `gpu5`\n- Removed: 1 device: `gpu4`\n"), std::string::npos) << page;
+}
+
+TEST(SpecDiffPage, RowsThatDifferOnlyInNumbersAreOne) {
+  SpecsCopy copy;
+  copy.replace("devices.yaml", "names: leaf[0-1]", "names: leaf[0-3]")
+      .replace("fabric.yaml", "leaf[0-1]:swp[1-4]", "leaf[0-3]:swp[1-2]")
+      .replace("fabric.yaml", "leaf[0-1]:up[0-1]", "leaf[0-3]:up[0-1]")
+      .replace("fabric.yaml", "spine[0-1]:down[0-1]", "spine[0-1]:down[0-3]");
+  SpecsCopy after;
+  after.replace("devices.yaml", "names: leaf[0-1]", "names: leaf[0-3]")
+      .replace("fabric.yaml", "leaf[0-1]:swp[1-4]", "leaf[0-3]:swp[1-2]")
+      .replace("fabric.yaml", "leaf[0-1]:up[0-1]", "leaf[0-3]:up[0-1]")
+      .replace("fabric.yaml", "spine[0-1]:down[0-1]", "spine[0-1]:down[0-3]")
+      .replace("fabric.yaml", "4200000000-4200009999", "4201000000-4201009999");
+  const std::string page = say({"diff", "--format", "markdown", copy.path(), after.path()}).out;
+  EXPECT_NE(
+      page.find("| traffic | ~ `bgp/asn` | `4200000000 … 4200000003 → 4201000000 … 4201000003` | `leaf0 and "
+                "3 more` | "),
+      std::string::npos)
+      << page;
+}
+
+TEST(SpecDiffPage, IdenticalSpecsHaveNoRows) {
+  const SpecsCopy copy;
+  const Answer said = say({"diff", "--format", "markdown", kRailPod, copy.path()});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.out,
+            "### `rail-pod`: no difference: 8 devices as before\n\nPolicies, suites and modes are not "
+            "compared.\n");
+  EXPECT_EQ(say({"diff", "--format", "markdown", "-o", "json", kRailPod, copy.path()}).code, 1);
+}
+
 }  // namespace
 }  // namespace lockstep

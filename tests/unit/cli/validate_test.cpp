@@ -58,5 +58,55 @@ TEST(Validate, NamesTheLineOfThePortsThatACableIsNotIn) {
   EXPECT_EQ(said.err.compare(said.err.find("| ", at) + 2, 10, "  ports: ["), 0) << said.err;
 }
 
+nlohmann::json findings_of(const SpecsCopy& copy) {
+  return nlohmann::json::parse(say({"validate", "--strict", "--format", "gitlab", copy.path()}).out);
+}
+
+TEST(ValidateFindings, NotesAreNone) {
+  const SpecsCopy copy;
+  EXPECT_EQ(findings_of(copy), nlohmann::json::array());
+  const Answer said = say({"validate", "--format", "github", copy.path()});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(said.out, "");
+}
+
+TEST(ValidateFindings, KeepTheirFingerprintWhenTheirLineMoves) {
+  SpecsCopy copy;
+  copy.replace("fabric.yaml", "{host: 9000, fabric: 9216}", "{host: 9216, fabric: 9000}");
+  const nlohmann::json before = findings_of(copy);
+  ASSERT_EQ(before.size(), 1U);
+  copy.replace("fabric.yaml", "apiVersion:", "# a line above\napiVersion:");
+  const nlohmann::json after = findings_of(copy);
+  EXPECT_EQ(after[0]["fingerprint"], before[0]["fingerprint"]);
+  EXPECT_NE(after[0]["location"], before[0]["location"]);
+}
+
+// GitLab drops a finding whose fingerprint another one has.
+TEST(ValidateFindings, TheSameMistakeTwiceHasTwoFingerprints) {
+  SpecsCopy copy;
+  copy.replace("devices.yaml", "role: leaf", "role: lief")
+      .replace("devices.yaml", "role: spine", "role: lief");
+  const nlohmann::json findings = findings_of(copy);
+  ASSERT_EQ(findings.size(), 2U) << findings;
+  EXPECT_EQ(findings[0]["description"], findings[1]["description"]);
+  EXPECT_NE(findings[0]["fingerprint"], findings[1]["fingerprint"]);
+}
+
+TEST(ValidateFindings, WarningsAreErrorsOnlyIfStrict) {
+  SpecsCopy copy;
+  copy.replace("roce.yaml", "  pfc: {watchdog", "  # pfc: {watchdog");
+  EXPECT_EQ(findings_of(copy)[0]["severity"], "critical");
+  const Answer said = say({"validate", "--format", "github", copy.path()});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_TRUE(said.out.starts_with("::warning file=")) << said.out;
+}
+
+TEST(ValidateFindings, SpecsThatCannotBeReadAreOne) {
+  const Answer said = say({"validate", "--format", "github", "/nonexistent"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_TRUE(said.out.starts_with("::error ")) << said.out;
+  EXPECT_EQ(say({"validate", "--format", "github", "-o", "json", "."}).code, 1);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "specs/model/schema_rows.hpp"
 
@@ -358,6 +359,46 @@ TEST(DriftMarkdown, IsATableWithOneRowAFailure) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("veth has no DCB"), std::string::npos);
+}
+
+// GitHub refuses longer comments.
+constexpr std::size_t kCommentLimit = 65'536;
+
+std::size_t count_of(const std::string& text, std::string_view what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(DriftFormats, MarkdownFitsIntoACommentAndCountsWhatItLeavesOut) {
+  DriftReport report = sample();
+  const DriftEntry mtu = report.items.front();
+  report.items.clear();
+  report.unobserved.clear();
+  constexpr std::size_t kMany = 20'000;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    report.items.push_back(mtu);
+    report.items.back().device = "gpu" + std::to_string(i);
+    report.unobserved.push_back({"leaf" + std::to_string(i), "", "connection refused", mtu.origin});
+  }
+  const std::string page = drift_markdown(report, "pod");
+  EXPECT_LT(page.size(), kCommentLimit);
+  const std::size_t rows = count_of(page, "interface[rail0]/mtu` | `9000`");
+  EXPECT_GT(rows, 100U);
+  EXPECT_NE(page.find("\nand " + std::to_string(kMany - rows) + " more differences; "), std::string::npos);
+  const std::size_t unread = count_of(page, "` was not observed: `connection refused`\n");
+  EXPECT_NE(page.find("- and " + std::to_string(kMany - unread) + " more lines; "), std::string::npos);
+}
+
+TEST(DriftFormats, SarifFingerprintsAreThoseThatGitHubCompares) {
+  DriftReport report = sample();
+  report.items.push_back(report.items.front());
+  report.items.back().device = "gpu2";  // the same line of the spec
+  const auto results = nlohmann::json::parse(drift_sarif(report))["runs"][0]["results"];
+  std::set<std::string> prints;
+  for (const nlohmann::json& one : results)
+    prints.insert(one["partialFingerprints"]["primaryLocationLineHash"].get<std::string>());
+  EXPECT_EQ(prints.size(), results.size());
 }
 
 }  // namespace

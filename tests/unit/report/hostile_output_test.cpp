@@ -22,6 +22,7 @@
 #include "reconciler/report/plan_report.hpp"
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/run_report.hpp"
+#include "reconciler/report/spec_diff_report.hpp"
 #include "reconciler/report/topology_picture.hpp"
 #include "reconciler/report/watch_report.hpp"
 #include "specs/model/interned.hpp"
@@ -303,6 +304,24 @@ Json printed(std::string_view form, const std::string& text, Json fields = Json:
   return {{"form", form}, {"text", hex.str()}, {"fields", std::move(fields)}};
 }
 
+SpecDiff spec_diff_from(const Strings& next) {
+  SpecDiff out;
+  out.was = next();
+  out.now = next();
+  out.devices = 3;
+  out.origins = {PlanOrigin{}, origin_from(next)};
+  for (const DeviceDiff::Kind kind :
+       {DeviceDiff::Kind::added, DeviceDiff::Kind::removed, DeviceDiff::Kind::changed}) {
+    DeviceDiff device{next(), kind, {}};
+    device.entries.push_back(
+        {{Path(row("sysctl[*]"), {key(next())}), Value::text(next()), Value::text(next()), 1},
+         Disruption::traffic});
+    if (kind == DeviceDiff::Kind::changed) device.approvals = {Disruption::traffic};
+    out.differ.push_back(std::move(device));
+  }
+  return out;
+}
+
 CheckedPlan left_out_from(const Strings& next, const Plan& plan) {
   return {{{1, next()}}, {{1, next()}}, plan.steps, plan};
 }
@@ -376,6 +395,7 @@ void add_formats(const Strings& next, std::vector<Json>& out) {
   out.push_back(printed("sarif", drift_sarif(report), fields));
   out.push_back(printed("gitlab", drift_gitlab(report), fields));
   out.push_back(printed("github", drift_github(report), fields));
+  out.push_back(printed("markdown", spec_diff_markdown(spec_diff_from(next)), Json::array()));
   const Picture picture = picture_from(next);
   TopologyMarks marks;
   marks.with_drift = marks.with_bench = true;

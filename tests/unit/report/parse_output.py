@@ -92,6 +92,15 @@ class Elements(html.parser.HTMLParser):
         self.names.append("comment")
 
 
+def is_shown(want, codes):
+    """In a code span of its own; a long text may be shortened in the middle."""
+    for code in codes:
+        begin, _, end = code.partition("…")
+        if code == want or (len(code) >= 300 and "…" in code and want.startswith(begin) and want.endswith(end)):
+            return True
+    return False
+
+
 def check_markdown(text, fields):
     check_characters(text)
     command = ["cmark-gfm", "-e", "table", "-e", "autolink", "-e", "strikethrough", "--unsafe"]
@@ -103,7 +112,7 @@ def check_markdown(text, fields):
         for name in ("device", "have"):
             if name in field:
                 want = shown(bytes.fromhex(field[name])).replace("|", "\\x7c").replace("`", "\\x60")
-                need(want in elements.codes, f"{want!r} is not in a code span of its own: {elements.codes!r}")
+                need(is_shown(want, elements.codes), f"{want!r} is not in a code span of its own: {elements.codes!r}")
     return elements.names
 
 

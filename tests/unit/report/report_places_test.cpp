@@ -20,6 +20,8 @@ TEST(ReportPlaces, FileIsNamedRelativeToItsRepository) {
   fs::create_directory(top / ".git");
   EXPECT_EQ(in_repository((top / "pods/./a/fabric.yaml").string()), "pods/a/fabric.yaml");
   EXPECT_EQ(in_repository((top / "pods/b/../a/fabric.yaml").string()), "pods/a/fabric.yaml");
+  EXPECT_EQ(in_repository((top / "pods").string()), "pods");
+  EXPECT_EQ(in_repository(top.string()), ".");
   fs::remove_all(top);
 }
 
