@@ -148,6 +148,7 @@ inline CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, cons
   return command;
 }
 
+void add_service_commands(CLI::App& app, Arguments& a);
 void add_twin_commands(CLI::App& app, Arguments& a);
 void add_state_commands(CLI::App& app, Arguments& a);
 void add_host_policy_commands(CLI::App& app, Arguments& a);

@@ -108,20 +108,6 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--converge", a.watch.converge,
                     "Repair what drifts under `mode: converge`, where these specs were applied last");
   runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
-
-  command = add(
-      app, a, "serve",
-      "The service: goes for each revision of the specs, heals drift, keeps what its gates passed, undoes "
-      "the rest; until Ctrl-C");
-  takes_specs(command, a.serve.source);
-  takes_twin(command, a.serve.source);
-  takes_text(command, "--config", a.serve.config, "FILE",
-             "Where the specs are, and how it works (default, without SPECS: /etc/lockstep/serve.yaml)");
-  command->add_flag("--no-measure", a.serve.no_measure, "No benchmark gates a change");
-  runs(command, a, [&a, command](const Console& c) {
-    a.serve.has_specs = command->count("SPECS") > 0;
-    return run_serve(a.serve, c);
-  });
 }
 
 template <class Choice>
@@ -309,6 +295,7 @@ int run_command_line(int argc, char** argv) {
   add_loop_commands(app, arguments);
   add_measuring_commands(app, arguments);
   add_reading_commands(app, arguments);
+  add_service_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_state_commands(app, arguments);
   add_host_policy_commands(app, arguments);

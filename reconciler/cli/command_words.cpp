@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 41> kExamples{{
+constexpr std::array<Example, 42> kExamples{{
     {"validate",
      "lockstep validate --strict examples/rail-pod\n"
      "In CI: `lockstep validate --strict --locked --format github specs` (examples/ci)."},
@@ -35,6 +35,12 @@ constexpr std::array<Example, 41> kExamples{{
     {"drift",
      "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif\n"
      "  lockstep drift --twin examples/rail-pod --report sarif=drift.sarif --report junit=drift.xml"},
+    {"serve",
+     "lockstep serve --twin examples/rail-pod\n"
+     "Where nothing says `mode: converge`, it only watches. Specs from git, and all settings: "
+     "docs/service.md.\n"
+     "SIGHUP makes it look at the source and at all devices at once. While it serves, `lockstep apply` is\n"
+     "refused. Ctrl-C (or SIGTERM) ends it in order: exit code 0."},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
      "Edited specs are loaded; where they have errors, those that were loaded last stay in force.\n"

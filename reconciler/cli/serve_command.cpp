@@ -1,4 +1,5 @@
 // `lockstep serve`: the service of one cluster, until SIGTERM or Ctrl-C; SIGHUP looks at everything at once.
+#include <sys/random.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -9,7 +10,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 
 #include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/runtime/pump.hpp"
@@ -144,7 +144,8 @@ int Serving::run() {
   ServiceSeams seams{.drivers = drivers_, .executor = executor_, .specs = *specs_, .retired = retired_};
   seams.first_hops = first_hops_here();
   seams.event = [this](const ServiceEvent& event) { happened(event); };
-  seams.seed = std::random_device{}();
+  // Of jitter alone: any value will do.
+  [[maybe_unused]] const ssize_t random = ::getrandom(&seams.seed, sizeof seams.seed, GRND_NONBLOCK);
   loop_ = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
   if (const Result<Done> watched = watch_signals(); !watched) return console_.fail(watched.error());
   std::uint64_t usec = 0;
