@@ -38,8 +38,15 @@ PlannedSteps GoalPlan::planned() const {
   PlannedSteps out;
   out.whole = whole_;
   for (std::size_t i = 0; i < digests_.size(); ++i) {
+    if (plan_.steps[i].stands_by()) continue;
     out.steps.insert(digests_[i]);
     if (!deletion_.empty() || is_held(plan_.steps[i])) out.held.insert(digests_[i]);
+  }
+  if (out.held.empty()) return out;
+  for (std::size_t i = 0; i < digests_.size(); ++i) {
+    if (!plan_.steps[i].stands_by() || !is_held(plan_.steps[i])) continue;
+    out.steps.insert(digests_[i]);
+    out.held.insert(digests_[i]);
   }
   if (!deletion_.empty()) {
     out.steps.insert(deletion_);
@@ -61,6 +68,13 @@ std::string GoalPlan::why_held(const std::set<std::string>& steps, std::size_t m
   return all.size() > most ? out + "; and others" : out;
 }
 
+std::set<std::string> GoalPlan::without_stand_bys(const std::set<std::string>& steps) const {
+  std::set<std::string> out = steps;
+  for (std::size_t i = 0; i < digests_.size(); ++i)
+    if (plan_.steps[i].stands_by()) out.erase(digests_[i]);
+  return out;
+}
+
 Approved GoalPlan::approved(const std::set<std::string>& may_run) const {
   Approved out;
   for (const std::string& digest : digests_)
@@ -71,7 +85,7 @@ Approved GoalPlan::approved(const std::set<std::string>& may_run) const {
 Plan GoalPlan::to_run(const std::set<std::string>& may_run) const {
   Plan out = plan_;
   for (std::size_t i = 0; i < digests_.size(); ++i)
-    if (!may_run.contains(digests_[i]) && !is_held(out.steps[i]))
+    if (!may_run.contains(digests_[i]) && !is_held(out.steps[i]) && !out.steps[i].stands_by())
       out.steps[i].holds.push_back({Hold::Kind::approval, "this revision of the specs needs approval"});
   return out;
 }

@@ -1,7 +1,8 @@
 // GoalPlan: a plan that a service made for a revision, with its steps as people approve them.
 //
 // Promises: pure. Each step has a digest; a plan that deletes so much that somebody must confirm it is one
-// more thing to approve, and until then all of its steps wait for it.
+// more thing to approve, and until then all of its steps wait for it. A remedy that only stands by is
+// approved together with the steps that it stands by, and nothing waits for it alone.
 #pragma once
 
 #include <set>
@@ -30,6 +31,9 @@ class GoalPlan {
   // Why these wait: the reasons of their holds, the most frequent first, at most `most` of them; empty: they
   // have none of their own.
   std::string why_held(const std::set<std::string>& steps, std::size_t most) const;
+
+  // Of these, the steps that write or cure something that is open now: what a gate may refuse.
+  std::set<std::string> without_stand_bys(const std::set<std::string>& steps) const;
 
   // For an apply, with what Revisions::planned() returned: the plan, in which a step that may not run and has
   // no hold of its own has one more, and the approvals.

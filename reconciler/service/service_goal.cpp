@@ -157,6 +157,7 @@ void ServiceLoop::prepare() {
   const Result<EarlierRuns> earlier = goal_->served->session->prepare_apply(run_->request);
   if (!earlier) return not_begun(earlier.error().text());
   run_->to_judge = earlier->to_judge();
+  run_->leaves_owed = earlier->leaves_owed();
   if (const Result<Done> chosen = choose(); !chosen) return not_begun(chosen.error().text());
   doing_ = Doing::preparing;
   observe([this](const std::vector<DeviceState>& states) {
@@ -189,12 +190,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
     return Error{ErrorKind::transient, record_trouble_};
   }
   if (!has_work) {
-    const Result<Done> accepted = session.leave_as_is(left);
-    if (accepted)
-      record_.revisions.kept(now());
-    else
-      record_.revisions.failed(accepted.error().text(), now());
-    run_over(accepted ? "" : accepted.error().text());
+    keep_as_is(session.leave_as_is(left));
     return Done{};
   }
   run_->request.approved = plan.approved(goal_->may_run);
@@ -212,6 +208,20 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
     }));
   });
   return Done{};
+}
+
+// There is nothing to do.
+void ServiceLoop::keep_as_is(const Result<Done>& accepted) {
+  if (!accepted) {
+    record_.revisions.failed(accepted.error().text(), now());
+    return run_over(accepted.error().text());
+  }
+  record_.revisions.kept(now());
+  happened(ServiceEvent::Kind::change_kept, "Revision/" + run_->id.source,
+           run_->leaves_owed
+               ? "nothing is left to do; not validated: no suite can judge all of what was changed"
+               : "nothing to do");
+  run_over("");
 }
 
 ApplyHooks ServiceLoop::hooks() {
@@ -260,7 +270,7 @@ void ServiceLoop::applied(const Applied& applied) {
       happened(Kind::change_kept, object, shown_of(run_->id).why.empty() ? verdict : shown_of(run_->id).why);
       return run_over("");
     case RunEnd::refused:
-      record_.revisions.refused(goal_->may_run, why, now());
+      record_.revisions.refused(goal_->plan->without_stand_bys(goal_->may_run), why, now());
       happened(Kind::change_refused, object, why);
       return run_over("");
     case RunEnd::failed: break;

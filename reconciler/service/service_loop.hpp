@@ -110,7 +110,8 @@ class ServiceLoop {
   struct Run {
     RevisionId id;
     ApplyRequest request;
-    bool to_judge = false;  // changes of earlier runs
+    bool to_judge = false;     // changes of earlier runs
+    bool leaves_owed = false;  // changes of earlier runs that nothing can judge
     bool superseded = false;
     RunStatus status{};
   };
@@ -178,6 +179,7 @@ class ServiceLoop {
   void gate_decided();
   void applied(const Applied& applied);
   RunEnd end_of(const Applied& applied) const;
+  void keep_as_is(const Result<Done>& accepted);
   void not_begun(const std::string& why);
   void run_over(const std::string& why);
   void drop_goal();

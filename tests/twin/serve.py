@@ -1,0 +1,182 @@
+"""A service over a twin: serve.sh makes the twin and states the purpose. Usage: serve.py LOCKSTEP POD FOLDER."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+lockstep, pod, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+SLACK_S = 120  # of what takes seconds on a machine that is not busy
+
+
+def demand(good, *words):
+    if not good:
+        sys.exit("FAILED: " + " ".join(str(word) for word in words))
+
+
+def run(*command, codes=(0,)):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    demand(done.returncode in codes, *command, "ended with", done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def git(*words):
+    return run("git", "-C", work / "clone", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words).strip()
+
+
+class Service:
+    """One process, and the events that it told."""
+
+    def __init__(self):
+        self.log = open(work / "serve.log", "ab+")
+        self.from_here = self.log.seek(0, os.SEEK_END)
+        self.process = subprocess.Popen([lockstep, "serve", "-o", "json", "--twin", pod, "--config", work / "serve.yaml"],
+                                        stdout=self.log, stderr=self.log)
+
+    def events(self):
+        text = (work / "serve.log").read_bytes()[self.from_here:].decode()
+        return [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
+
+    def wait_for(self, reason, object="", count=1):
+        """Until that many of these were told since the last forget()."""
+        end = time.monotonic() + SLACK_S
+        while time.monotonic() < end:
+            found = [one for one in self.events() if one["reason"] == reason and one["object"].startswith(object)]
+            if len(found) >= count:
+                return found
+            demand(self.process.poll() is None, "the service ended with", self.process.poll(), self.told())
+            time.sleep(0.01)
+        demand(False, "no", reason, object, "within", SLACK_S, "s;", self.told())
+
+    def told(self):
+        return (work / "serve.log").read_text()[-4000:]
+
+    def forget(self):
+        self.from_here = (work / "serve.log").stat().st_size
+
+    def end(self, how):
+        self.process.send_signal(how)
+        return self.process.wait(timeout=SLACK_S)
+
+    def hang_up(self):
+        self.process.send_signal(signal.SIGHUP)
+
+
+def commit(subject, edit):
+    """Edits files of the clone (name, pattern, replacement), pushes, and returns the commit."""
+    for name, pattern, text in edit:
+        file = work / "clone" / "pod" / name
+        changed, count = re.subn(pattern, text, file.read_text())
+        demand(count > 0, name, "has no", pattern)
+        file.write_text(changed)
+    git("commit", "-qam", subject)
+    git("push", "-q", "--force", "origin", "HEAD:main")
+    return git("rev-parse", "HEAD")
+
+
+def paths(device):
+    """maximum-paths, by FRR itself."""
+    text = run(lockstep, "twin", "exec", pod, device, "vtysh", "-c", "show running-config")
+    return int(re.search(r"maximum-paths (\d+)", text).group(1))
+
+
+def mtu(device, port):
+    return int(re.search(r" mtu (\d+)", run(lockstep, "twin", "exec", pod, device, "ip", "link", "show", port)).group(1))
+
+
+def main():
+    run("git", "init", "-q", "--bare", "-b", "main", work / "origin.git")
+    run("git", "clone", "-q", work / "origin.git", work / "clone")
+    run("cp", "-r", pod, work / "clone" / "pod")
+    git("add", "-A")
+    first = commit("the pod", [("fabric.yaml", "maxPaths: 64", "maxPaths: 32")])
+    (work / "serve.yaml").write_text("apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n"
+                                     f"  git: {{repository: {work}/origin.git, path: pod}}\n  interval: 1h\n")
+
+    print("--- the first commit is applied", flush=True)
+    service = Service()
+    service.wait_for("ChangeKept", "Revision/" + first)
+    demand(paths("leaf0") == 32 and mtu("leaf0", "up0") == 9216, "leaf0 has", paths("leaf0"), mtu("leaf0", "up0"))
+
+    print("--- nobody else changes the cluster meanwhile", flush=True)
+    said = run(lockstep, "apply", "--twin", "--yes", pod, codes=(1,))
+    demand("lockstep serve" in said, "apply says", said)
+
+    print("--- a commit, at once after a signal", flush=True)
+    service.forget()
+    second = commit("other paths", [("fabric.yaml", "maxPaths: 32", "maxPaths: 16")])
+    began = time.monotonic()
+    service.hang_up()
+    service.wait_for("ChangeBegan", "Revision/" + second)
+    planned = time.monotonic() - began
+    service.wait_for("ChangeKept", "Revision/" + second)
+    print(f"    planned {planned:.2f} s after the signal, kept after {time.monotonic() - began:.2f} s", flush=True)
+    demand(paths("leaf0") == 16 and paths("leaf1") == 16, "the leaves have", paths("leaf0"), paths("leaf1"))
+
+    print("--- a commit that is invalid changes nothing, and says where", flush=True)
+    service.forget()
+    bad = commit("a slip", [("fabric.yaml", "maxPaths: 16", "maxPath: 8")])
+    service.hang_up()
+    told = service.wait_for("RevisionInvalid", "Revision/" + bad)[0]["message"]
+    demand(re.match(r"fabric\.yaml:\d+:\d+: LS1002: ", told) and "maxPaths" in told, "it says", told)
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
+
+    print("--- drift is healed, towards the last good commit", flush=True)
+    service.forget()
+    run(lockstep, "twin", "exec", pod, "leaf0", "ip", "link", "set", "up0", "mtu", "1500")
+    service.wait_for("Drift", "Device/leaf0")
+    service.wait_for("Healed")
+    demand(mtu("leaf0", "up0") == 9216, "leaf0 has", mtu("leaf0", "up0"))
+
+    print("--- what the gate refuses is undone, and stays refused", flush=True)
+    service.forget()
+    harmful = commit("too small", [("fabric.yaml", "maxPath: 8", "maxPaths: 8"),
+                                   ("slo.yaml", "atLeast: 60%", "atLeast: 100%")])
+    service.hang_up()
+    service.wait_for("ChangeRefused", "Revision/" + harmful)
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"), "after the rollback")
+    service.forget()
+    service.hang_up()
+    time.sleep(5)
+    demand(not [one for one in service.events() if one["object"] == "Revision/" + harmful], "it is gone for again", service.told())
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
+
+    print("--- killed in the middle of a change, it goes on", flush=True)
+    service.forget()
+    third = commit("better", [("fabric.yaml", "maxPaths: 8", "maxPaths: 4"), ("slo.yaml", "atLeast: 100%", "atLeast: 60%")])
+    service.hang_up()
+    service.wait_for("ChangeBegan", "Revision/" + third)
+    service.end(signal.SIGKILL)
+    service = Service()
+    service.wait_for("ChangeKept", "Revision/" + third)
+    demand(paths("leaf0") == 4 and paths("leaf1") == 4, "the leaves have", paths("leaf0"), paths("leaf1"))
+
+    print("--- a branch that was forced back", flush=True)
+    service.forget()
+    git("reset", "-q", "--hard", second)
+    git("push", "-q", "--force", "origin", "HEAD:main")
+    service.hang_up()
+    service.wait_for("ChangeKept", "Revision/" + second)
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
+
+    print("--- a repository that is gone leaves all as it is", flush=True)
+    service.forget()
+    os.rename(work / "origin.git", work / "moved.git")
+    service.hang_up()
+    service.wait_for("SourceTrouble")
+    run(lockstep, "twin", "exec", pod, "leaf1", "ip", "link", "set", "up1", "mtu", "1500")
+    end = time.monotonic() + SLACK_S
+    while mtu("leaf1", "up1") != 9216:
+        demand(time.monotonic() < end, "leaf1 has", mtu("leaf1", "up1"), service.told())
+        time.sleep(0.5)
+
+    print("--- it ends in order, and others may change the cluster again", flush=True)
+    demand(service.end(signal.SIGTERM) == 0, "it ended with", service.process.returncode, service.told())
+    said = run(lockstep, "apply", "--twin", "--yes", "--no-measure", pod, codes=(0, 2))
+    demand("lockstep serve" not in said, "apply says", said)
+
+
+main()

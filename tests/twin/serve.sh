@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# `lockstep serve` over a twin, fed from a real git repository: commits are applied, bad ones change nothing and say where, what
+# a gate refuses is undone and stays refused, drift is healed, `lockstep apply` is refused meanwhile, a killed service goes on.
+# The oracles are ip(8), vtysh and git, never lockstep itself.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/twin/pod.sh
+sed -i 's/  # mode: converge .*/  mode: converge/' "$pod/cluster.yaml"
+# Nothing waits for a person here, but what the test adds.
+cat >"$pod/policy.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: at-once}
+spec: {selector: {}}
+YAML
+streams_alone all 600ms 60%
+"$lockstep" twin up --link-rate 100Mbps "$pod"
+python3 -B tests/twin/serve.py "$lockstep" "$pod" "$work"
