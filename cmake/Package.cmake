@@ -23,7 +23,7 @@ add_custom_target(share ALL DEPENDS ${share}/stamp)
 
 install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY ${share}/man8/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
-install(FILES packaging/lockstep-agent.service DESTINATION lib/systemd/system)
+install(FILES packaging/lockstep-agent.service packaging/lockstep.service DESTINATION lib/systemd/system)
 install(FILES ${share}/completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lockstep)
 install(DIRECTORY ${share}/doc/ DESTINATION ${doc})
 install(FILES packaging/copyright README.md SECURITY.md DESTINATION ${doc})
@@ -51,7 +51,7 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # iproute2: ip(8), for the quickstart and for users; FRR and lldpd: switches, and every device of a twin.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "frr, iproute2, lldpd")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openssh-client")  # ssh-keygen(1): plan --sign
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "git, openssh-client")  # serve: from git; ssh-keygen(1): plan --sign
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 include(CPack)
 

@@ -18,6 +18,7 @@
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/report/escape.hpp"
 #include "reconciler/report/service_report.hpp"
 #include "reconciler/service/service_config.hpp"
 #include "reconciler/service/service_loop.hpp"
@@ -163,6 +164,10 @@ int Serving::run() {
 
 int run_serve(const ServeOptions& options, const Console& console) {
   Result<ServiceConfig> config = config_of(options);
+  if (!config && console.is_text() && config.error().what.find('\n') != std::string::npos) {
+    std::fputs(report_text(config.error().what).c_str(), stderr);  // excerpts, already fit to be shown
+    return kExitError;
+  }
   if (!config) return console.fail(config.error());
   return Serving(options, *std::move(config), console).run();
 }

@@ -1,0 +1,70 @@
+#include "reconciler/service/service_config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+std::string config(const std::string& spec) {
+  return "apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n" + spec;
+}
+
+TEST(ServiceConfig, SaysWhereTheSpecsAre) {
+  const Result<ServiceConfig> read = parse_service_config(
+      "/etc/lockstep/serve.yaml",
+      config("  git:\n    repository: https://git.example.org/fabric.git\n    tag: v1\n    path: pod1\n"
+             "    username: lockstep\n    passwordFile: git-token\n    signersFile: /etc/signers\n"
+             "  interval: 90s\n  resync: 5m\n  measure: false\n  strict: true\n"));
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_TRUE(read->git);
+  EXPECT_EQ(read->git->address, "https://git.example.org/fabric.git");
+  EXPECT_EQ(read->git->reference.kind, GitReference::Kind::tag);
+  EXPECT_EQ(read->git->reference.name, "v1");
+  EXPECT_EQ(read->git->path, "pod1");
+  EXPECT_EQ(read->git->password_file, "/etc/lockstep/git-token") << "beside the file";
+  EXPECT_EQ(read->git->allowed_signers_file, "/etc/signers");
+  EXPECT_EQ(read->interval, std::chrono::seconds(90));
+  EXPECT_EQ(read->resync, std::chrono::seconds(300));
+  EXPECT_FALSE(read->measure);
+  EXPECT_TRUE(read->strict);
+}
+
+TEST(ServiceConfig, HasDefaults) {
+  const Result<ServiceConfig> read =
+      parse_service_config("/etc/lockstep/serve.yaml", config("  git: {repository: /srv/specs.git}\n"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->git->reference.name, "main");
+  EXPECT_EQ(read->interval, std::chrono::seconds(60));
+  EXPECT_EQ(read->resync, std::chrono::seconds(600));
+  EXPECT_TRUE(read->measure);
+  EXPECT_FALSE(read->strict);
+  const Result<ServiceConfig> folder =
+      parse_service_config("/etc/lockstep/serve.yaml", config("  folder: specs\n"));
+  ASSERT_TRUE(folder) << folder.error().text();
+  EXPECT_EQ(folder->folder, "/etc/lockstep/specs");
+}
+
+// Each is refused with the place and what would be right.
+TEST(ServiceConfig, RefusesWhatItCannotUse) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {config("  git: {repository: /a, branch: x, commit: y}\n"), "4:44: error LS1010"},
+      {config("  git: {branch: x}\n"), "repository"},
+      {config("  folder: specs\n  git: {repository: /a}\n"), "write one of them"},
+      {config("  interval: 1h\n"), "write git or folder"},
+      {config("  folder: specs\n  interval: 1ms\n"), "1s to 1d"},
+      {config("  folder: specs\n  mesure: true\n"), "did you mean 'measure'"},
+      {"apiVersion: lockstep.dev/v1\nkind: ServiceConfig\nspec: {folder: a}\n", "lockstep.dev/v1alpha1"},
+      {"apiVersion: lockstep.dev/v1alpha1\nkind: AgentConfig\nspec: {folder: a}\n", "ServiceConfig"},
+      {config("  folder: a\n") + "---\n" + config("  folder: b\n"), "a second document"},
+      {"", "nothing is written here"},
+      {"a: [", "serve.yaml:1"},
+  };
+  for (const auto& [text, says] : wrong) {
+    const Result<ServiceConfig> read = parse_service_config("serve.yaml", text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().text().find(says), std::string::npos) << text << read.error().text();
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
