@@ -37,6 +37,26 @@ constexpr Field git_fields[] = {
         "signersFile", "allowed signers (ssh-keygen(1)): a commit that none of them signed is refused",
         {.form = Form::filled}),
 };
+constexpr Field tls_fields[] = {
+    field<&ServiceTls::ca>("ca", "PEM file of the authorities whose users are accepted", {.required = true}),
+    field<&ServiceTls::certificate>("certificate", "PEM file with the service's certificate and its chain",
+                                    {.required = true}),
+    field<&ServiceTls::key>("key", "PEM file with its private key", {.required = true}),
+    field<&ServiceTls::revoked>("revoked", "PEM file with the authorities' certificate revocation list"),
+};
+constexpr Field webhook_fields[] = {
+    field<&ServiceWebhooks::github>("github", "file with the secret that GitHub signs with"),
+    field<&ServiceWebhooks::gitlab>("gitlab", "file with the token that GitLab sends"),
+    field<&ServiceWebhooks::gitea>("gitea", "file with the secret that Gitea signs with"),
+};
+constexpr Field api_fields[] = {
+    field<&ServiceApiSpec::listen>("listen", "ADDRESS:PORT, or unix:PATH", {.not_empty = true}),
+    field<&ServiceApiSpec::tls>("tls", "its certificate; TCP needs it, but on loopback"),
+    field<&ServiceApiSpec::tokens_file>("tokensFile",
+                                        "file of tokens: name:role:SHA-256 of the token, one a line"),
+    field<&ServiceApiSpec::audit_file>("auditFile", "file to which each action is added"),
+    field<&ServiceApiSpec::webhooks>("webhooks", "secrets of the forges that tell of a push"),
+};
 constexpr Field service_fields[] = {
     field<&ServiceSpec::git>("git", "the repository of the specs"),
     field<&ServiceSpec::folder>("folder", "the folder of the specs, instead of a repository",
@@ -48,6 +68,7 @@ constexpr Field service_fields[] = {
         {.least = 10 * kSecond, .most = kDay, .range = "10s to 1d", .otherwise = "10m"}),
     field<&ServiceSpec::measure>("measure", "whether benchmarks gate each change"),
     field<&ServiceSpec::strict>("strict", "whether a gate that can't judge fails"),
+    field<&ServiceSpec::api>("api", "how people and programs reach it"),
 };
 constexpr Field document_fields[] = {
     field<&ServiceDocument::api_version>("apiVersion", "lockstep.dev/v1alpha1", {.required = true}),
@@ -106,8 +127,42 @@ GitSettings git_of(const std::string& file, const ServiceGit& git) {
   return out;
 }
 
+ServiceConfig::Api api_of(const std::string& file, const ServiceApiSpec& spec) {
+  ServiceConfig::Api out;
+  if (!spec.listen.empty()) out.listen.clear();
+  for (const Said<std::string>& one : spec.listen) out.listen.push_back(*one);
+  if (spec.tls.said)
+    out.tls = ServiceConfig::Api::Tls{beside(file, spec.tls->ca), beside(file, spec.tls->certificate),
+                                      beside(file, spec.tls->key), beside(file, spec.tls->revoked)};
+  out.tokens = beside(file, spec.tokens_file);
+  out.audit = beside(file, spec.audit_file);
+  if (!spec.webhooks.said) return out;
+  const auto add = [&](const char* forge, const Said<std::string>& secret) {
+    if (secret.said) out.webhooks[forge] = beside(file, secret);
+  };
+  add("github", spec.webhooks->github);
+  add("gitlab", spec.webhooks->gitlab);
+  add("gitea", spec.webhooks->gitea);
+  return out;
+}
+
 }  // namespace
 
+template <>
+const Type& struct_type<ServiceTls>() {
+  static constexpr Type type = object_type<ServiceTls>("a service's certificate", tls_fields);
+  return type;
+}
+template <>
+const Type& struct_type<ServiceWebhooks>() {
+  static constexpr Type type = object_type<ServiceWebhooks>("a service's webhooks", webhook_fields);
+  return type;
+}
+template <>
+const Type& struct_type<ServiceApiSpec>() {
+  static constexpr Type type = object_type<ServiceApiSpec>("a service's API", api_fields);
+  return type;
+}
 template <>
 const Type& struct_type<ServiceGit>() {
   static constexpr Type type =
@@ -142,6 +197,7 @@ Result<ServiceConfig> parse_service_config(const std::string& file, std::string 
   if (spec.resync.said) out.resync = std::chrono::ceil<std::chrono::seconds>(*spec.resync);
   out.measure = *spec.measure;
   out.strict = spec.strict.or_else(false);
+  if (spec.api.said) out.api = api_of(file, *spec.api);
   return out;
 }
 

@@ -13,12 +13,21 @@
 //     interval: 60s                         # between looks; a webhook or `lockstep reconcile` is at once
 //     resync: 10m                           # between reads of all devices
 //     measure: true                         # benchmarks gate each change
+//     api:
+//       listen: ["unix:/run/lockstep/service/api.sock", "[::]:7445"]   # the first is the default
+//       tls: {ca: ca.crt, certificate: api.crt, key: api.key, revoked: ca.crl}   # TCP needs it, but on
+//       loopback tokensFile: tokens                  # name:role:SHA-256 of the token, one a line auditFile:
+//       /var/lib/lockstep/audit.jsonl   # the default webhooks: {github: github-secret}   # or gitlab, gitea:
+//       files with the secret
 //
 // Promises: nothing in the specs' repository changes any of it. Credentials are names of files, never values.
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "reconciler/source/folder_source.hpp"
 #include "reconciler/source/git_source.hpp"
@@ -28,6 +37,8 @@
 namespace lockstep {
 
 inline constexpr const char* kServiceConfigFile = "/etc/lockstep/serve.yaml";
+// Where a service listens, and a client looks for it, if nothing else is said.
+inline constexpr const char* kServiceSocket = "unix:/run/lockstep/service/api.sock";
 inline constexpr std::size_t kServiceConfigMax = 64 << 10;  // bytes; the file has some twenty lines
 
 // The fields as they are written.
@@ -44,6 +55,24 @@ struct ServiceGit {
   Said<std::string> ssh_known_hosts_file;
   Said<std::string> signers_file;
 };
+struct ServiceTls {
+  Said<std::string> ca;
+  Said<std::string> certificate;
+  Said<std::string> key;
+  Said<std::string> revoked;
+};
+struct ServiceWebhooks {
+  Said<std::string> github;
+  Said<std::string> gitlab;
+  Said<std::string> gitea;
+};
+struct ServiceApiSpec {
+  std::vector<Said<std::string>> listen;
+  Said<ServiceTls> tls;
+  Said<std::string> tokens_file;
+  Said<std::string> audit_file;
+  Said<ServiceWebhooks> webhooks;
+};
 struct ServiceSpec {
   Said<ServiceGit> git;
   Said<std::string> folder;
@@ -51,6 +80,7 @@ struct ServiceSpec {
   Said<Duration> resync;
   Said<bool> measure{.value = true};
   Said<bool> strict;
+  Said<ServiceApiSpec> api;
 };
 struct ServiceDocument {
   Said<std::string> api_version;
@@ -59,6 +89,12 @@ struct ServiceDocument {
 };
 template <>
 const Type& struct_type<ServiceGit>();
+template <>
+const Type& struct_type<ServiceTls>();
+template <>
+const Type& struct_type<ServiceWebhooks>();
+template <>
+const Type& struct_type<ServiceApiSpec>();
 template <>
 const Type& struct_type<ServiceSpec>();
 template <>
@@ -71,6 +107,20 @@ struct ServiceConfig {
   std::chrono::seconds resync{600};
   bool measure = true;
   bool strict = false;  // a gate that can't judge fails
+  struct Api {
+    std::vector<std::string> listen{kServiceSocket};
+    struct Tls {
+      std::string ca;
+      std::string certificate;
+      std::string key;
+      std::string revoked;
+    };
+    std::optional<Tls> tls{};
+    std::string tokens{};                           // file; empty: none
+    std::string audit{};                            // file; empty: in the state's folder
+    std::map<std::string, std::string> webhooks{};  // file with the secret by "github", "gitlab", "gitea"
+  };
+  Api api{};
 };
 
 // Errors name file, line and column, and what would be right.

@@ -42,6 +42,25 @@ TEST(ServiceConfig, HasDefaults) {
       parse_service_config("/etc/lockstep/serve.yaml", config("  folder: specs\n"));
   ASSERT_TRUE(folder) << folder.error().text();
   EXPECT_EQ(folder->folder, "/etc/lockstep/specs");
+  EXPECT_EQ(folder->api.listen, std::vector<std::string>{"unix:/run/lockstep/service/api.sock"});
+  EXPECT_FALSE(folder->api.tls);
+}
+
+TEST(ServiceConfig, SaysHowItIsReached) {
+  const Result<ServiceConfig> read = parse_service_config(
+      "/etc/lockstep/serve.yaml",
+      config("  folder: specs\n  api:\n    listen: [\"[::]:7445\"]\n"
+             "    tls: {ca: ca.crt, certificate: api.crt, key: /run/credentials/api.key}\n"
+             "    tokensFile: tokens\n    auditFile: /var/log/audit\n    webhooks: {gitea: secret}\n"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->api.listen, std::vector<std::string>{"[::]:7445"});
+  ASSERT_TRUE(read->api.tls);
+  EXPECT_EQ(read->api.tls->ca, "/etc/lockstep/ca.crt");
+  EXPECT_EQ(read->api.tls->key, "/run/credentials/api.key");
+  EXPECT_EQ(read->api.tls->revoked, "");
+  EXPECT_EQ(read->api.tokens, "/etc/lockstep/tokens");
+  EXPECT_EQ(read->api.audit, "/var/log/audit");
+  EXPECT_EQ(read->api.webhooks, (std::map<std::string, std::string>{{"gitea", "/etc/lockstep/secret"}}));
 }
 
 // Each is refused with the place and what would be right.
