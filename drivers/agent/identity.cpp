@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::string_view kScheme = "lockstep:";
 constexpr std::string_view kPrefix = "lockstep://";
-constexpr std::array<std::string_view, 3> kRoles{"device", "controller", "reader"};  // by PeerRole
+// By PeerRole.
+constexpr std::array<std::string_view, 6> kRoles{"device", "controller", "reader",
+                                                 "viewer", "operator",   "admin"};
 constexpr std::size_t kNameMax = 253;  // characters of a DNS name (RFC 1035 2.3.4)
 
 bool is_name(std::string_view text) {
@@ -46,7 +48,8 @@ Result<PeerIdentity> parse_identity(std::string_view uri) {
   const std::string_view name = rest.substr(second + 1);
   const auto* const role = std::find(kRoles.begin(), kRoles.end(), word);
   if (role == kRoles.end())
-    return not_an_identity(uri, "has role " + quoted(word) + ", not device, controller or reader");
+    return not_an_identity(
+        uri, "has role " + quoted(word) + ", not device, controller, reader, viewer, operator or admin");
   if (!is_name(cluster)) return not_an_identity(uri, "has an invalid cluster name");
   if (!is_name(name)) return not_an_identity(uri, "has an invalid name");
   return PeerIdentity{std::string(cluster), static_cast<PeerRole>(role - kRoles.begin()), std::string(name)};

@@ -1,9 +1,10 @@
 // Who is at the other end of a TLS connection: the name in its certificate (docs/agents.md).
 //
-// Certificates carry the URI SAN `lockstep://CLUSTER/ROLE/NAME` (RFC 5280 4.2.1.6), with ROLE device,
-// controller or reader. A controller may make all calls, a reader those that change nothing; a device's
-// certificate is for an agent's own end. Exactly one such URI must be there: two would make one key two
-// machines.
+// Certificates carry the URI SAN `lockstep://CLUSTER/ROLE/NAME` (RFC 5280 4.2.1.6). ROLE is device,
+// controller or reader between agents and controllers: a controller may make all calls, a reader those that
+// change nothing; a device's certificate is for an agent's own end. Or it is viewer, operator or admin, of a
+// user of a service (reconciler/api), which no agent accepts. Exactly one such URI must be there: two would
+// make one key two machines.
 #pragma once
 
 #include <openssl/x509.h>
@@ -16,7 +17,7 @@
 
 namespace lockstep {
 
-enum class PeerRole : std::uint8_t { device, controller, reader };
+enum class PeerRole : std::uint8_t { device, controller, reader, viewer, operator_, admin };
 
 struct PeerIdentity {
   std::string cluster;

@@ -50,6 +50,8 @@ struct WantedPeer {
 Result<Done> verify_agent(SSL* tls, const WantedPeer& wanted);
 // For the agent: who calls. Errors (denied): as above, another cluster, or a device's certificate.
 Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster);
+// For the service: which user calls. Errors (denied): as above, another cluster, or no user's certificate.
+Result<PeerIdentity> verify_user(SSL* tls, const std::string& cluster);
 
 // Of a peer that was verified: until when that holds. The first time at which a certificate of its chain, or
 // the revocation list of one's issuer, expires.

@@ -269,6 +269,20 @@ Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster) {
     return not_accepted(subject + " is for cluster " + identity.cluster + ", not " + cluster);
   if (identity.role == PeerRole::device)
     return not_accepted(subject + " is for a device, not for a controller or reader");
+  if (identity.role != PeerRole::controller && identity.role != PeerRole::reader)
+    return not_accepted(subject + " is for a user of the service, not for a controller or reader");
+  return identity;
+}
+
+Result<PeerIdentity> verify_user(SSL* tls, const std::string& cluster) {
+  TRY(const X509* const certificate, verified(tls));
+  TRY(PeerIdentity identity, identity_of(certificate));
+  const std::string subject = "the certificate of " + identity.text();
+  if (identity.cluster != cluster)
+    return not_accepted(subject + " is for cluster " + identity.cluster + ", not " + cluster);
+  if (identity.role != PeerRole::viewer && identity.role != PeerRole::operator_ &&
+      identity.role != PeerRole::admin)
+    return not_accepted(subject + " is not for a viewer, operator or admin");
   return identity;
 }
 

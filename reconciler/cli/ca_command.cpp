@@ -21,6 +21,9 @@ std::string role_of(const CertificateFacts& facts) {
     case PeerRole::device: return "device";
     case PeerRole::controller: return "controller";
     case PeerRole::reader: return "reader";
+    case PeerRole::viewer: return "viewer";
+    case PeerRole::operator_: return "operator";
+    case PeerRole::admin: return "admin";
   }
   return "";
 }

@@ -66,9 +66,10 @@ struct WatchOptions {
 int run_watch(const WatchOptions& options, const Console& console);
 
 struct ServeOptions {
-  ClusterSource source;    // a folder of specs; with `twin`: the twin's
-  bool has_specs = false;  // `source` was given
-  std::string config;      // file; empty: kServiceConfigFile, unless specs are given
+  ClusterSource source;               // a folder of specs; with `twin`: the twin's
+  bool has_specs = false;             // `source` was given
+  std::string config;                 // file; empty: kServiceConfigFile, unless specs are given
+  std::vector<std::string> listen{};  // instead of the configuration's
   bool no_measure = false;
 };
 int run_serve(const ServeOptions& options, const Console& console);

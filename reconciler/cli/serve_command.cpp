@@ -14,6 +14,7 @@
 #include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/runtime/pump.hpp"
 #include "drivers/runtime/real_executor.hpp"
+#include "reconciler/api/service_api.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/cli/version.hpp"
@@ -22,6 +23,7 @@
 #include "reconciler/report/service_report.hpp"
 #include "reconciler/service/service_config.hpp"
 #include "reconciler/service/service_loop.hpp"
+#include "specs/files/own_folder.hpp"
 
 namespace lockstep {
 namespace {
@@ -70,6 +72,32 @@ Result<std::unique_ptr<Source>> source_of(const ServiceConfig& config) {
   return make_git_source(std::move(settings));
 }
 
+// The folder of a UNIX socket is this user's alone.
+Result<Done> make_folder_of(const std::string& address) {
+  constexpr std::string_view kUnix = "unix:";
+  if (!address.starts_with(kUnix)) return Done{};
+  return make_private_folder(fs::path(address.substr(kUnix.size())).parent_path().string());
+}
+
+api::ServerSettings api_settings(const ServiceConfig& config) {
+  api::ServerSettings out;
+  out.listen = config.api.listen;
+  out.cluster = config.api.cluster;
+  if (config.api.tls)
+    out.tls = TlsFiles{.ca = config.api.tls->ca,
+                       .certificate = config.api.tls->certificate,
+                       .key = config.api.tls->key,
+                       .revoked = config.api.tls->revoked};
+  out.tokens = config.api.tokens;
+  out.audit = config.api.audit.empty() ? serve_folder("STATE_DIRECTORY", title_of(config)) + "/audit.jsonl"
+                                       : config.api.audit;
+  for (const auto& [forge, file] : config.api.webhooks)
+    out.webhook_secrets[forge == "github"   ? api::Forge::github
+                        : forge == "gitlab" ? api::Forge::gitlab
+                                            : api::Forge::gitea] = file;
+  return out;
+}
+
 class Serving {
  public:
   Serving(const ServeOptions& options, ServiceConfig config, const Console& console)
@@ -80,6 +108,7 @@ class Serving {
   void happened(const ServiceEvent& event);
   void tell_systemd();
   Result<Done> watch_signals();
+  Result<Done> listen();
 
   const ServeOptions& options_;
   const ServiceConfig config_;
@@ -90,11 +119,13 @@ class Serving {
   RetiredSessions retired_;  // outlives the executor
   RealExecutor executor_;
   std::unique_ptr<ServiceLoop> loop_;
+  std::unique_ptr<api::ServiceApi> api_;  // ends before the loop
   std::string status_;
   std::chrono::microseconds watchdog_{0};  // 0: systemd does not ask for it
 };
 
 void Serving::happened(const ServiceEvent& event) {
+  if (api_) api_->happened(event);
   if (console_.is_text())
     console_.print(service_event_text(event, console_.out()));
   else
@@ -128,6 +159,16 @@ Result<Done> Serving::watch_signals() {
   });
 }
 
+Result<Done> Serving::listen() {
+  for (const std::string& address : config_.api.listen) TRY_DONE(make_folder_of(address));
+  TRY_DONE(make_private_folder(serve_folder("STATE_DIRECTORY", title_of(config_))));
+  api::ServerSettings settings = api_settings(config_);
+  settings.log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); };
+  TRY(api_,
+      api::ServiceApi::start(std::move(settings), {.proof_lifetime = 2 * config_.resync}, executor_, *loop_));
+  return Done{};
+}
+
 int Serving::run() {
   Result<std::unique_ptr<Source>> source = source_of(config_);
   if (!source) return console_.fail(source.error());
@@ -149,6 +190,7 @@ int Serving::run() {
   [[maybe_unused]] const ssize_t random = ::getrandom(&seams.seed, sizeof seams.seed, GRND_NONBLOCK);
   loop_ = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
   if (const Result<Done> watched = watch_signals(); !watched) return console_.fail(watched.error());
+  if (const Result<Done> listens = listen(); !listens) return console_.fail(listens.error());
   std::uint64_t usec = 0;
   if (::sd_watchdog_enabled(0, &usec) > 0) watchdog_ = std::chrono::microseconds(usec);
   if (console_.is_text()) console_.print(serving_text(specs_->title(), console_.out()));
@@ -156,6 +198,7 @@ int Serving::run() {
   tell_systemd();
   const Result<Done> ended = pump(executor_, *loop_);
   executor_.forget(hang_up_.number());
+  api_.reset();
   loop_.reset();
   return ended ? kExitInSync : console_.fail(ended.error());
 }
@@ -169,6 +212,7 @@ int run_serve(const ServeOptions& options, const Console& console) {
     return kExitError;
   }
   if (!config) return console.fail(config.error());
+  if (!options.listen.empty()) config->api.listen = options.listen;
   return Serving(options, *std::move(config), console).run();
 }
 

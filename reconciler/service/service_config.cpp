@@ -50,6 +50,8 @@ constexpr Field webhook_fields[] = {
     field<&ServiceWebhooks::gitea>("gitea", "file with the secret that Gitea signs with"),
 };
 constexpr Field api_fields[] = {
+    field<&ServiceApiSpec::cluster>("cluster", "the cluster whose users' certificates are accepted",
+                                    {.form = Form::name}),
     field<&ServiceApiSpec::listen>("listen", "ADDRESS:PORT, or unix:PATH", {.not_empty = true}),
     field<&ServiceApiSpec::tls>("tls", "its certificate; TCP needs it, but on loopback"),
     field<&ServiceApiSpec::tokens_file>("tokensFile",
@@ -103,6 +105,12 @@ void check_service(const ServiceSpec& spec, Span whole, Reporter& reporter) {
     reporter.error(code::missing_field, whole, "nothing says where the specs are", "write git or folder");
 }
 
+void check_service_api(const ServiceApiSpec& spec, Span whole, Reporter& reporter) {
+  if (spec.tls.said && !spec.cluster.said)
+    reporter.error(code::missing_field, whole, "nothing says which cluster's users are accepted",
+                   "write cluster, as their certificates have it: lockstep://CLUSTER/operator/NAME");
+}
+
 std::string beside(const std::string& config, const Said<std::string>& file) {
   if (!file.said) return "";
   std::error_code ignored;  // then it is as it was written
@@ -129,6 +137,7 @@ GitSettings git_of(const std::string& file, const ServiceGit& git) {
 
 ServiceConfig::Api api_of(const std::string& file, const ServiceApiSpec& spec) {
   ServiceConfig::Api out;
+  out.cluster = spec.cluster.or_else("");
   if (!spec.listen.empty()) out.listen.clear();
   for (const Said<std::string>& one : spec.listen) out.listen.push_back(*one);
   if (spec.tls.said)
@@ -160,7 +169,8 @@ const Type& struct_type<ServiceWebhooks>() {
 }
 template <>
 const Type& struct_type<ServiceApiSpec>() {
-  static constexpr Type type = object_type<ServiceApiSpec>("a service's API", api_fields);
+  static constexpr Type type =
+      object_type<ServiceApiSpec>("a service's API", api_fields, checked<ServiceApiSpec, check_service_api>);
   return type;
 }
 template <>

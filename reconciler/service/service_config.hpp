@@ -14,6 +14,7 @@
 //     resync: 10m                           # between reads of all devices
 //     measure: true                         # benchmarks gate each change
 //     api:
+//       cluster: pod1                       # needed with tls: whose users' certificates are accepted
 //       listen: ["unix:/run/lockstep/service/api.sock", "[::]:7445"]   # the first is the default
 //       tls: {ca: ca.crt, certificate: api.crt, key: api.key, revoked: ca.crl}   # TCP needs it, but on
 //       loopback tokensFile: tokens                  # name:role:SHA-256 of the token, one a line auditFile:
@@ -67,6 +68,7 @@ struct ServiceWebhooks {
   Said<std::string> gitea;
 };
 struct ServiceApiSpec {
+  Said<std::string> cluster;
   std::vector<Said<std::string>> listen;
   Said<ServiceTls> tls;
   Said<std::string> tokens_file;
@@ -108,6 +110,7 @@ struct ServiceConfig {
   bool measure = true;
   bool strict = false;  // a gate that can't judge fails
   struct Api {
+    std::string cluster{};
     std::vector<std::string> listen{kServiceSocket};
     struct Tls {
       std::string ca;

@@ -170,6 +170,7 @@ void ServiceLoop::publish() {
   ServiceStatus status;
   status.cluster = cluster_name_;
   status.twin = twin_;
+  status.directory = directory_;
   status.source = source_;
   status.leads = leads_;
   if (!leads_) status.why_not_leads = why_not_leads_;

@@ -55,6 +55,7 @@ struct ServiceStatus {
   std::uint64_t sequence = 0;
   std::string cluster{};  // OpenedCluster::state_name; empty: no valid revision yet
   bool twin = false;
+  std::string directory{};  // of the cluster's store; empty: not known yet
   SourceStatus source{};
   bool leads = false;
   std::string why_not_leads{};

@@ -9,10 +9,22 @@
 
 namespace lockstep {
 
+namespace {
+
+std::vector<NamedDevice> named_devices(const Fleet& fleet) {
+  std::vector<NamedDevice> out;
+  for (std::size_t i = 0; i < fleet.size(); ++i)
+    out.push_back(
+        {fleet[i].name, fleet[i].role, fleet[i].unattached ? fleet[i].unattached->text() : std::string()});
+  return out;
+}
+
+}  // namespace
+
 ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
     : ground_(std::move(ground)),
       request_(std::move(request)),
-      board_(ground_.executor, ground_.fleet.size()),
+      board_(ground_.executor, named_devices(ground_.fleet)),
       problems_(ground_.fleet, ground_.executor, request_.problems),
       watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(),
              [this](const WatchEvent& event) { report(event); }) {}

@@ -9,6 +9,12 @@ SnapshotBoard::SnapshotBoard(Executor& executor, std::size_t devices) : executor
   publish();
 }
 
+SnapshotBoard::SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices)
+    : SnapshotBoard(executor, devices.size()) {
+  next_.named = std::make_shared<const std::vector<NamedDevice>>(std::move(devices));
+  publish();
+}
+
 std::shared_ptr<const Snapshot> SnapshotBoard::read() const {
   const std::scoped_lock lock(mutex_);
   return newest_;

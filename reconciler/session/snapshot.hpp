@@ -33,6 +33,13 @@ struct DeviceStatus {
   bool in_sync() const { return complete && differences == 0; }
 };
 
+// One device of the fleet, whether it was observed or not.
+struct NamedDevice {
+  std::string name;
+  std::string role;            // as FleetDevice
+  std::string why_unattached;  // why it is unreachable from this machine; empty: no reason is known
+};
+
 struct ChangeUnderWay {
   std::string author;
   Application::Phase phase = Application::Phase::waiting;
@@ -43,6 +50,7 @@ struct Snapshot {
   std::uint64_t generation = 0;
   std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed, as yet
                                                              // or because it is unreachable from this machine
+  std::shared_ptr<const std::vector<NamedDevice>> named;     // in fleet order; null: names were not given
   std::optional<ChangeUnderWay> change;
   std::deque<std::shared_ptr<const WatchEvent>> events;  // the newest kEventsKept, oldest first
 };
@@ -53,6 +61,7 @@ inline constexpr std::size_t kEventsKept = 100;
 class SnapshotBoard {
  public:
   SnapshotBoard(Executor& executor, std::size_t devices);
+  SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices);
   SnapshotBoard(const SnapshotBoard&) = delete;
   SnapshotBoard& operator=(const SnapshotBoard&) = delete;
 

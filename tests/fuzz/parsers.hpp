@@ -48,6 +48,9 @@ void parse_probe(std::string_view input);
 // What git prints: lists of files, contents, complaints. A path that is accepted must stay beneath its
 // folder, and a message must be printable and without the secret.
 void parse_git(std::string_view input);
+// Requests to the service's API, bodies of its actions, deliveries of forges, files of tokens. Nobody unknown
+// may be served, and each refusal must be a Status that can be shown.
+void parse_api(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();
 std::vector<std::string> seeds_of_inventory();
@@ -61,5 +64,6 @@ std::vector<std::string> seeds_of_lldp();
 std::vector<std::string> seeds_of_frr();
 std::vector<std::string> seeds_of_probe();
 std::vector<std::string> seeds_of_git();
+std::vector<std::string> seeds_of_api();
 
 }  // namespace lockstep::fuzzing

@@ -40,7 +40,7 @@ TEST(Identity, RefusesOtherForms) {
                                  std::string("lockstep://pod//gpu1"),
                                  std::string("LOCKSTEP://pod/device/gpu1"),
                                  std::string("lockstep://pod/Device/gpu1"),
-                                 std::string("lockstep://pod/admin/gpu1"),
+                                 std::string("lockstep://pod/root/gpu1"),
                                  std::string("lockstep://pod/device/gpu1/"),
                                  std::string("lockstep://pod/device/gpu1/x"),
                                  std::string("lockstep://pod/device/gpu1?x"),
@@ -59,6 +59,9 @@ TEST(Identity, RefusesOtherForms) {
     EXPECT_LT(read.error().what.size(), 600U);
   }
   EXPECT_TRUE(parse_identity("lockstep://pod/device/" + std::string(253, 'n')));
+  for (const char* const user :
+       {"lockstep://pod/viewer/ann", "lockstep://pod/operator/ann", "lockstep://pod/admin/ann"})
+    EXPECT_EQ(parse_identity(user)->text(), user);
 }
 
 class IdentityOf : public ::testing::Test {

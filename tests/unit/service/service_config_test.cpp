@@ -49,10 +49,11 @@ TEST(ServiceConfig, HasDefaults) {
 TEST(ServiceConfig, SaysHowItIsReached) {
   const Result<ServiceConfig> read = parse_service_config(
       "/etc/lockstep/serve.yaml",
-      config("  folder: specs\n  api:\n    listen: [\"[::]:7445\"]\n"
+      config("  folder: specs\n  api:\n    cluster: pod1\n    listen: [\"[::]:7445\"]\n"
              "    tls: {ca: ca.crt, certificate: api.crt, key: /run/credentials/api.key}\n"
              "    tokensFile: tokens\n    auditFile: /var/log/audit\n    webhooks: {gitea: secret}\n"));
   ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->api.cluster, "pod1");
   EXPECT_EQ(read->api.listen, std::vector<std::string>{"[::]:7445"});
   ASSERT_TRUE(read->api.tls);
   EXPECT_EQ(read->api.tls->ca, "/etc/lockstep/ca.crt");
@@ -71,6 +72,7 @@ TEST(ServiceConfig, RefusesWhatItCannotUse) {
       {config("  folder: specs\n  git: {repository: /a}\n"), "write one of them"},
       {config("  interval: 1h\n"), "write git or folder"},
       {config("  folder: specs\n  interval: 1ms\n"), "1s to 1d"},
+      {config("  folder: specs\n  api: {tls: {ca: a, certificate: b, key: c}}\n"), "write cluster"},
       {config("  folder: specs\n  mesure: true\n"), "did you mean 'measure'"},
       {"apiVersion: lockstep.dev/v1\nkind: ServiceConfig\nspec: {folder: a}\n", "lockstep.dev/v1alpha1"},
       {"apiVersion: lockstep.dev/v1alpha1\nkind: AgentConfig\nspec: {folder: a}\n", "ServiceConfig"},

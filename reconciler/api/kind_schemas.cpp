@@ -1,0 +1,227 @@
+// The schemas of openapi.hpp. Objects may get more fields: clients must ignore those that they do not know.
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/api/openapi.hpp"
+#include "reconciler/service/revisions.hpp"
+#include "specs/language/api_version.hpp"
+
+namespace lockstep::api {
+namespace {
+
+using Json = nlohmann::json;
+
+Json text_schema() { return {{"type", "string"}}; }
+Json number_schema() { return {{"type", "integer"}, {"minimum", 0}}; }
+Json flag_schema() { return {{"type", "boolean"}}; }
+Json time_schema() { return {{"type", "string"}, {"format", "date-time"}}; }
+Json or_null(Json schema) { return {{"oneOf", Json::array({std::move(schema), {{"type", "null"}}})}}; }
+Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+
+Json object_with(Json properties, std::vector<const char*> required = {}) {
+  Json out{{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) out["required"] = required;
+  return out;
+}
+
+Json words_schema(const auto& all) {
+  Json out = Json::array();
+  for (const std::string_view word : all) out.push_back(word);
+  return {{"enum", out}};
+}
+
+Json spoken_schema() {
+  return object_with({{"by", text_schema()}, {"reason", text_schema()}, {"at", time_schema()}},
+                     {"by", "reason", "at"});
+}
+
+Json id_schema() {
+  return object_with({{"source", text_schema()}, {"intents", text_schema()}}, {"source", "intents"});
+}
+
+Json conditions_schema() {
+  return list_of(object_with({{"type", text_schema()},
+                              {"status", {{"enum", {"True", "False", "Unknown"}}}},
+                              {"reason", text_schema()},
+                              {"message", text_schema()},
+                              {"observedGeneration", number_schema()},
+                              {"lastTransitionTime", time_schema()},
+                              {"observedAt", time_schema()}},
+                             {"type", "status", "reason", "message", "lastTransitionTime"}));
+}
+
+Json run_schema() {
+  return object_with({{"revision", id_schema()},
+                      {"phase", text_schema()},
+                      {"wave", number_schema()},
+                      {"waves", number_schema()},
+                      {"steps", number_schema()},
+                      {"stepsOver", number_schema()},
+                      {"since", time_schema()}});
+}
+
+Json cluster_spec() { return object_with({{"suspended", spoken_schema()}}); }
+Json cluster_status() {
+  const Json trouble = object_with({{"reason", text_schema()}, {"message", text_schema()}});
+  return object_with(
+      {{"twin", flag_schema()},
+       {"source",
+        object_with({{"title", text_schema()}, {"fetchedAt", time_schema()}, {"trouble", trouble}})},
+       {"leads", flag_schema()},
+       {"whyNotLeads", text_schema()},
+       {"lastGood", id_schema()},
+       {"watched", id_schema()},
+       {"planned", object_with({{"revision", id_schema()}, {"at", time_schema()}})},
+       {"run", run_schema()},
+       {"whyNotRun", text_schema()},
+       {"breaker", object_with({{"open", flag_schema()}, {"message", text_schema()}})},
+       {"recordTrouble", text_schema()},
+       {"invalidRevision",
+        object_with({{"source", text_schema()}, {"message", text_schema()}, {"since", time_schema()}})},
+       {"devices", object_with({{"known", number_schema()},
+                                {"observed", number_schema()},
+                                {"inSync", number_schema()},
+                                {"unreachable", number_schema()},
+                                {"cordoned", number_schema()}})},
+       {"observedGeneration", number_schema()},
+       {"conditions", conditions_schema()}},
+      {"twin", "source", "leads", "devices", "conditions"});
+}
+
+Json revision_spec() {
+  return object_with({{"source", text_schema()},
+                      {"intents", text_schema()},
+                      {"author", text_schema()},
+                      {"subject", text_schema()},
+                      {"made", text_schema()}},
+                     {"source", "intents"});
+}
+Json revision_status() {
+  const Json change = object_with({{"path", text_schema()},
+                                   {"was", Json::object()},
+                                   {"want", Json::object()},
+                                   {"origin", {{"type", "object"}}}},
+                                  {"path", "was", "want"});
+  const Json step = object_with({{"digest", text_schema()},
+                                 {"device", text_schema()},
+                                 {"wave", number_schema()},
+                                 {"disruption", text_schema()},
+                                 {"remedy", text_schema()},
+                                 {"deletion", text_schema()},
+                                 {"changes", list_of(change)},
+                                 {"changesInAll", number_schema()},
+                                 {"holds", list_of(text_schema())}},
+                                {"digest", "changes", "changesInAll", "holds"});
+  return object_with({{"state", words_schema(words(RevisionState{}))},
+                      {"message", text_schema()},
+                      {"since", time_schema()},
+                      {"lastGood", flag_schema()},
+                      {"waiting", list_of(step)},
+                      {"waitingInAll", number_schema()},
+                      {"run", run_schema()},
+                      {"observedGeneration", number_schema()},
+                      {"conditions", conditions_schema()}},
+                     {"state", "since", "lastGood", "waiting", "waitingInAll", "conditions"});
+}
+
+Json device_spec() { return object_with({{"cordoned", spoken_schema()}}); }
+Json device_status() {
+  return object_with({{"observedAt", time_schema()},
+                      {"reachable", flag_schema()},
+                      {"complete", flag_schema()},
+                      {"inSync", flag_schema()},
+                      {"differences", number_schema()},
+                      {"message", text_schema()},
+                      {"maintenance", text_schema()},
+                      {"observedGeneration", number_schema()},
+                      {"conditions", conditions_schema()}},
+                     {"reachable", "inSync", "conditions"});
+}
+
+Json change_spec() {
+  return object_with({{"author", text_schema()}, {"reason", text_schema()}, {"digest", text_schema()}},
+                     {"author", "reason", "digest"});
+}
+Json change_status() {
+  const Json write = object_with({{"step", number_schema()},
+                                  {"device", text_schema()},
+                                  {"driver", text_schema()},
+                                  {"path", text_schema()},
+                                  {"was", Json::object()},
+                                  {"want", Json::object()},
+                                  {"state", text_schema()},
+                                  {"begun", time_schema()},
+                                  {"note", text_schema()}});
+  return object_with({{"begun", time_schema()},
+                      {"ended", or_null(time_schema())},
+                      {"outcome", text_schema()},
+                      {"steps", number_schema()},
+                      {"devices", list_of(text_schema())},
+                      {"runs", list_of({{"type", "object"}})},
+                      {"writes", list_of(write)},
+                      {"writesInAll", number_schema()}},
+                     {"begun", "ended", "outcome", "steps", "devices", "runs"});
+}
+
+Json run_spec() {
+  return object_with({{"purpose", text_schema()}, {"author", text_schema()}, {"command", text_schema()}},
+                     {"purpose", "author", "command"});
+}
+Json run_status() {
+  return object_with({{"verdict", text_schema()},
+                      {"at", time_schema()},
+                      {"change", or_null(number_schema())},
+                      {"newestChange", number_schema()},
+                      {"configHash", text_schema()},
+                      {"version", or_null(text_schema())},
+                      {"kernel", or_null(text_schema())},
+                      {"figures", number_schema()},
+                      {"figuresKept", number_schema()},
+                      {"measured", list_of({{"type", "object"}})}},
+                     {"verdict", "at", "figures", "figuresKept"});
+}
+
+Json event_properties() {
+  return {
+      {"involvedObject", object_with({{"kind", text_schema()}, {"name", text_schema()}}, {"kind", "name"})},
+      {"reason", text_schema()},
+      {"message", text_schema()},
+      {"type", {{"enum", {"Normal", "Warning"}}}},
+      {"firstTimestamp", time_schema()},
+      {"lastTimestamp", time_schema()},
+      {"count", number_schema()},
+      {"source", object_with({{"component", text_schema()}})}};
+}
+
+}  // namespace
+
+Json schema_of(Kind kind) {
+  Json properties{
+      {"apiVersion", {{"const", api_version}}},
+      {"kind", {{"const", row_of(kind).name}}},
+      {"metadata", object_with({{"name", text_schema()},
+                                {"labels", {{"type", "object"}, {"additionalProperties", text_schema()}}},
+                                {"generation", number_schema()},
+                                {"resourceVersion", text_schema()},
+                                {"creationTimestamp", time_schema()}},
+                               {"name", "resourceVersion"})}};
+  std::vector<const char*> required{"apiVersion", "kind", "metadata"};
+  const auto add = [&](Json spec, Json status) {
+    properties["spec"] = std::move(spec);
+    properties["status"] = std::move(status);
+    required.insert(required.end(), {"spec", "status"});
+  };
+  switch (kind) {
+    case Kind::cluster: add(cluster_spec(), cluster_status()); break;
+    case Kind::revision: add(revision_spec(), revision_status()); break;
+    case Kind::device: add(device_spec(), device_status()); break;
+    case Kind::change: add(change_spec(), change_status()); break;
+    case Kind::benchmark_run: add(run_spec(), run_status()); break;
+    case Kind::event: properties.update(event_properties()); break;
+  }
+  Json out = object_with(std::move(properties), required);
+  out["description"] = row_of(kind).what;
+  return out;
+}
+
+}  // namespace lockstep::api

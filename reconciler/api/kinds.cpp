@@ -1,0 +1,88 @@
+#include "reconciler/api/kinds.hpp"
+
+#include <algorithm>
+
+namespace lockstep::api {
+namespace {
+
+constexpr std::array<KindRow, kKinds> kRows{
+    {{Kind::cluster,
+      "Cluster",
+      "clusters",
+      "The cluster that this service serves, and how the service is doing.",
+      {"status.leads"}},
+     {Kind::revision,
+      "Revision",
+      "revisions",
+      "A revision of the specs: how far it got, and which of its steps wait for an approval.",
+      {"status.state"}},
+     {Kind::device,
+      "Device",
+      "devices",
+      "A device of the cluster, as of its last observation.",
+      {"status.reachable", "status.inSync", "status.differences", "spec.cordoned"}},
+     {Kind::change,
+      "Change",
+      "changes",
+      "What was changed on the cluster, by whom, why, and what became of it.",
+      {"status.outcome", "spec.author"},
+      true},
+     {Kind::benchmark_run,
+      "BenchmarkRun",
+      "benchmarkruns",
+      "What was measured on the cluster.",
+      {"status.verdict", "spec.purpose"},
+      true},
+     {Kind::event,
+      "Event",
+      "events",
+      "Something that the service did or found, since it was started.",
+      {"involvedObject.kind", "involvedObject.name", "reason", "type"}}}};
+
+constexpr std::array kActions{
+    ActionRow{Verb::approve, Kind::revision, "approve", Role::operator_, true, false,
+              "Approves steps of the revision that wait; without `steps`, all that wait now."},
+    ActionRow{Verb::reject, Kind::revision, "reject", Role::operator_, false, true,
+              "Rejects the revision: the service goes for the one before it."},
+    ActionRow{Verb::suspend, Kind::cluster, "suspend", Role::operator_, false, true,
+              "Stops all writes until somebody resumes. Running steps finish or are rolled back."},
+    // It may set a service going again that had stopped by itself.
+    ActionRow{Verb::resume, Kind::cluster, "resume", Role::admin, false, false,
+              "Ends a suspension, and closes the circuit breaker."},
+    ActionRow{Verb::reconcile, Kind::cluster, "reconcile", Role::operator_, false, false,
+              "Fetches the specs and observes the whole cluster now."},
+    ActionRow{Verb::cordon, Kind::device, "cordon", Role::operator_, false, true,
+              "Stops all writes to the device until it is uncordoned."},
+    ActionRow{Verb::uncordon, Kind::device, "uncordon", Role::operator_, false, false,
+              "Allows writes to the device again."},
+};
+
+}  // namespace
+
+std::optional<Role> parse_role(std::string_view word) {
+  const auto all = words(Role{});
+  const auto found = std::ranges::find(all, word);
+  if (found == all.end()) return std::nullopt;
+  return static_cast<Role>(found - all.begin());
+}
+
+std::span<const KindRow, kKinds> kinds() { return kRows; }
+
+const KindRow& row_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+
+const KindRow* find_kind(std::string_view plural) {
+  const auto found = std::ranges::find(kRows, plural, &KindRow::plural);
+  return found == kRows.end() ? nullptr : &*found;
+}
+
+std::span<const ActionRow> actions() { return kActions; }
+
+const ActionRow& row_of(Verb verb) { return *std::ranges::find(kActions, verb, &ActionRow::verb); }
+
+const ActionRow* find_action(Kind kind, std::string_view word) {
+  const auto found = std::ranges::find_if(
+      kActions, [&](const ActionRow& one) { return one.kind == kind && one.word == word; });
+  return found == kActions.end() ? nullptr : &*found;
+}
+
+}  // namespace lockstep::api

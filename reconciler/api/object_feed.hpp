@@ -1,0 +1,122 @@
+// ObjectFeed: turns what the service does into objects (Board) and their changes (EventLog), on a thread of
+// its own.
+//
+// Promises: a board never changes and lives as long as it is referenced; everything up to its `sequence` is
+// in it, so that a list and a watch from its position miss nothing between them. An object changes its
+// resourceVersion, and is logged, only when more than the time of its last observation changes: devices that
+// are observed all the time wake nobody. Conditions are those of conditions.hpp: a proof that grows old turns
+// them Unknown without any news. Of events the newest `events_kept` are kept, of changes and runs the newest
+// `stored_kept`. happened() is for any thread and never waits for a reader; of more than kEventsWaiting that
+// were not taken yet, the oldest are dropped, and an event EventsLost says how many.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reconciler/api/event_log.hpp"
+#include "reconciler/api/object_looks.hpp"
+#include "reconciler/api/objects.hpp"
+#include "reconciler/api/service_desk.hpp"
+#include "reconciler/api/stored_objects.hpp"
+
+namespace lockstep::api {
+
+struct Board {
+  std::uint64_t sequence = 0;
+  std::array<std::vector<ApiObjectPtr>, kKinds> objects;  // by kind; by name, events by age
+  const std::vector<ApiObjectPtr>& of(Kind kind) const { return objects[static_cast<std::size_t>(kind)]; }
+  ApiObjectPtr find(Kind kind, const std::string& name) const;  // null: there is none
+};
+
+struct FeedSettings {
+  // Twice the resync of the service (service.md §4): one may be missed.
+  std::chrono::seconds proof_lifetime{1200};
+  std::size_t events_kept = 1000;
+  std::size_t stored_kept = 100;
+  // One line for an operator; any thread.
+  std::function<void(const std::string&)> log = [](const std::string&) {};
+};
+
+class ObjectFeed {
+ public:
+  static constexpr std::size_t kEventsWaiting = 10'000;
+
+  // `desk` and `log` outlive it.
+  ObjectFeed(const ServiceDesk& desk, EventLog& log, FeedSettings settings);
+  ~ObjectFeed();  // ends the thread
+  ObjectFeed(const ObjectFeed&) = delete;
+  ObjectFeed& operator=(const ObjectFeed&) = delete;
+
+  // Errors (transient): no thread. Without it, somebody calls turn().
+  Result<Done> start();
+  void happened(const ServiceEvent& event);
+  std::shared_ptr<const Board> board() const;
+  StoredPlace stored_place() const;
+
+  // What the thread does, ten times a second and when something happened.
+  void turn(WallTime now);
+
+ private:
+  // An object as it was last logged.
+  struct Kept {
+    ApiObjectPtr object;
+    std::string told;  // without what changes all the time
+    std::string spec;
+    ObjectMeta meta;
+  };
+  struct KeptDevice {
+    KnownDevice shown;
+    Conditions conditions;
+    bool seen = false;  // in the status of this turn
+  };
+  using Build = std::function<nlohmann::json(const ObjectMeta&)>;
+
+  void run(const std::stop_token& stop);
+  std::int64_t generation_of(Kind kind, const std::string& name) const;
+  void offer(Kind kind, const std::string& name, const Build& build);
+  void remove_others(Kind kind, const std::vector<std::string>& names);
+  void take_cluster(const ServiceStatus& status, WallTime now);
+  void take_revisions(const ServiceStatus& status);
+  void take_devices(const ServiceStatus& status, WallTime now);
+  void take_device(KnownDevice device, WallTime now);
+  void take_events(WallTime now);
+  void take_stored(WallTime now);
+  void publish();
+
+  const ServiceDesk& desk_;
+  EventLog& log_;
+  const FeedSettings settings_;
+  // Of the thread.
+  std::array<std::map<std::string, Kept>, kKinds> kept_;
+  std::deque<ApiObjectPtr> events_;
+  std::map<std::string, KeptDevice> devices_;
+  std::optional<Conditions> cluster_conditions_;
+  std::string cluster_name_;
+  std::vector<LogEntry> entries_;  // of this turn
+  bool changed_ = false;           // something of the board, in this turn
+  std::uint64_t sequence_ = 0;     // of the log, with entries_
+  std::uint64_t status_sequence_ = 0;
+  WallTime looked_{};
+  WallTime stored_at_{};
+  bool stored_again_ = true;
+  std::string stored_trouble_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<ServiceEvent> waiting_;    // under mutex_
+  std::size_t lost_ = 0;                // under mutex_
+  std::shared_ptr<const Board> board_;  // under mutex_
+  std::jthread thread_;
+};
+
+}  // namespace lockstep::api

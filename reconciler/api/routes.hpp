@@ -1,0 +1,43 @@
+// Routes: which request means what, from the tables of kinds.hpp.
+//
+// Promises: pure. What is there but not with this method names the methods that it has.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "reconciler/api/kinds.hpp"
+#include "reconciler/api/request_target.hpp"
+#include "reconciler/api/webhooks.hpp"
+
+namespace lockstep::api {
+
+inline constexpr std::string_view kVersionPath = "/api/v1alpha1";
+
+enum class What : std::uint8_t { nothing, list, object, action, webhook, healthz, readyz, openapi };
+
+// Paths that are neither objects nor actions.
+struct PlainRoute {
+  What what{};
+  std::string_view path;
+  std::string_view does;  // one sentence
+};
+inline constexpr std::array kPlainRoutes{
+    PlainRoute{What::healthz, "/healthz", "Whether the API answers."},
+    PlainRoute{What::readyz, "/readyz", "Whether the service can do its work, by one line for each check."},
+    PlainRoute{What::openapi, "/openapi.json", "This document."}};
+
+struct Route {
+  What what = What::nothing;
+  Kind kind{};
+  std::string name{};
+  const ActionRow* action = nullptr;  // of What::action
+  Forge forge{};                      // of What::webhook
+  bool allows(std::string_view method) const;
+  std::string_view allowed() const;  // "GET, HEAD, OPTIONS"
+};
+Route route_of(const RequestTarget& target);
+
+}  // namespace lockstep::api

@@ -1,0 +1,361 @@
+#include "reconciler/api/server.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "reconciler/api/listen_address.hpp"
+#include "reconciler/api/server_connection.hpp"
+#include "specs/files/own_folder.hpp"
+
+namespace lockstep::api {
+namespace {
+
+using Code = boost::system::error_code;
+using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+
+constexpr std::chrono::seconds kTick{1};  // between two looks at files and dates
+// Without descriptors, accepting would spin until somebody closes one.
+constexpr std::chrono::milliseconds kAcceptPause{50};
+
+// Each writes some KiB in some 50 us (perf_serve_api): less than a millisecond together.
+constexpr std::size_t kWakesAtOnce = 16;
+
+Error can_not_listen(const std::string& where, const std::string& why) {
+  return Error{ErrorKind::transient, "listen on " + where + ": " + why};
+}
+
+// The folder decides who reaches the socket.
+Result<Done> check_socket_folder(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  struct stat found {};
+  if (::lstat(folder.c_str(), &found) != 0) return make_private_folder(folder);
+  if (!S_ISDIR(found.st_mode) || (found.st_uid != ::geteuid() && found.st_uid != 0) ||
+      (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return Error{ErrorKind::denied, folder +
+                                        ": others may enter it, or it is another user's; the socket of the "
+                                        "API needs a folder of its own (mode 0700)"};
+  return Done{};
+}
+
+// What a killed process left; one that answers is left alone.
+Result<Done> remove_old_socket(const std::string& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return Done{};
+  if (!S_ISSOCK(found.st_mode)) return Error{ErrorKind::refused, path + ": is there, and is no socket"};
+  asio::io_context io;
+  Local::socket probe(io);
+  Code code;
+  probe.connect(Local::endpoint(path), code);
+  if (!code) return can_not_listen("unix:" + path, "another process listens there");
+  ::unlink(path.c_str());
+  return Done{};
+}
+
+// Of the tokens' and webhooks' files.
+Result<std::map<Forge, std::string>> read_secrets(const std::map<Forge, std::string>& files) {
+  std::map<Forge, std::string> out;
+  for (const auto& [forge, file] : files) {
+    TRY(out[forge], read_secret(file));
+  }
+  return out;
+}
+
+std::string stamps_of(const std::map<Forge, std::string>& files) {
+  std::string out;
+  for (const auto& [forge, file] : files) out += file_stamp(file) + ";";
+  return out;
+}
+
+Result<TlsContext> optional_client_context(const TlsFiles& files) {
+  TRY(TlsContext out, tls_context(files, true));
+  // A certificate is one of several ways to say who one is; one that comes is verified all the same.
+  SSL_CTX_set_verify(out.get(), SSL_VERIFY_PEER, SSL_CTX_get_verify_callback(out.get()));
+  return out;
+}
+
+class RunningApi final : public ApiServer {
+ public:
+  RunningApi(ServerSettings settings, std::unique_ptr<AuditLog> audit, EventLog& log, ApiParts parts)
+      : log_(log),
+        audit_(std::move(audit)),
+        shared_(std::move(settings), std::move(parts)),
+        tick_(shared_.io) {}
+  ~RunningApi() override { stop(); }
+
+  Result<Done> begin();
+  std::uint16_t port(std::size_t i) const override { return ports_.at(i); }
+
+ private:
+  // One place where it listens.
+  template <class Protocol>
+  struct Listener {
+    explicit Listener(asio::io_context& io) : acceptor(io), pause(io) {}
+    typename Protocol::acceptor acceptor;
+    asio::steady_timer pause;
+    bool tls = false;
+  };
+
+  Result<Done> listen(const std::string& text);
+  Result<Done> listen_tcp(const ListenAddress& where, const std::string& text);
+  Result<Done> listen_unix(const ListenAddress& where, const std::string& text);
+  template <class Protocol>
+  void accept(Listener<Protocol>& listener);
+  template <class Protocol>
+  void accepted(Listener<Protocol>& listener, Code code, typename Protocol::socket socket);
+  void take(PlainStream stream, Peer peer, bool tls);
+  void tick();
+  void read_changed_files();
+  void wake_watches();
+  void wake_some();
+  void stop();
+
+  EventLog& log_;
+  std::unique_ptr<AuditLog> audit_;
+  ApiShared shared_;
+  asio::steady_timer tick_;
+  std::vector<std::unique_ptr<Listener<tcp>>> tcp_;
+  std::vector<std::unique_ptr<Listener<Local>>> unix_;
+  std::vector<std::string> sockets_;  // paths, to be removed
+  std::vector<std::uint16_t> ports_;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::string tls_stamp_;
+  std::string secrets_stamp_;
+  std::atomic<bool> wakes_{false};                   // it is posted already
+  std::vector<std::shared_ptr<Connection>> waking_;  // those that were not woken yet
+  bool wakes_again_ = false;                         // all of them, after those
+  std::thread thread_;
+};
+
+Result<Done> RunningApi::begin() {
+  const ServerSettings& settings = shared_.settings;
+  secrets_stamp_ = stamps_of(settings.webhook_secrets);
+  TRY(auto secrets, read_secrets(settings.webhook_secrets));
+  shared_.service.set_webhook_secrets(std::move(secrets));
+  if (settings.tls) {
+    tls_stamp_ = stamp_of(*settings.tls);
+    TRY(shared_.tls, optional_client_context(*settings.tls));
+  }
+  for (const std::string& one : settings.listen) TRY_DONE(listen(one));
+  work_.emplace(shared_.io.get_executor());
+  for (const auto& one : tcp_) accept(*one);
+  for (const auto& one : unix_) accept(*one);
+  tick();
+  log_.listen([this] { wake_watches(); });
+  try {
+    thread_ = std::thread([this] { shared_.io.run(); });
+  } catch (const std::system_error& none) {
+    return Error{ErrorKind::transient, std::string("no thread for connections: ") + none.what()};
+  }
+  return Done{};
+}
+
+Result<Done> RunningApi::listen(const std::string& text) {
+  TRY(const ListenAddress where, parse_listen(text));
+  if (where.needs_tls() && !shared_.settings.tls)
+    return Error{ErrorKind::invalid_spec,
+                 "listen address '" + text +
+                     "' is not loopback: without TLS, tokens could be read on the way; "
+                     "configure a certificate, or listen on 127.0.0.1 or a UNIX socket"};
+  return where.path.empty() ? listen_tcp(where, text) : listen_unix(where, text);
+}
+
+Result<Done> RunningApi::listen_tcp(const ListenAddress& where, const std::string& text) {
+  auto one = std::make_unique<Listener<tcp>>(shared_.io);
+  one->tls = shared_.settings.tls.has_value();
+  Code code;
+  const auto each = [&] {
+    if (one->acceptor.open(where.tcp.protocol(), code)) return;
+    if (one->acceptor.set_option(asio::socket_base::reuse_address(true), code)) return;
+    if (where.tcp.address().is_v6() && one->acceptor.set_option(asio::ip::v6_only(false), code)) return;
+    if (one->acceptor.bind(where.tcp, code)) return;
+    if (one->acceptor.listen(asio::socket_base::max_listen_connections, code)) return;
+    ports_.push_back(one->acceptor.local_endpoint(code).port());
+  };
+  each();
+  if (code) return can_not_listen(text, code.message());
+  tcp_.push_back(std::move(one));
+  return Done{};
+}
+
+Result<Done> RunningApi::listen_unix(const ListenAddress& where, const std::string& text) {
+  TRY_DONE(check_socket_folder(where.path));
+  TRY_DONE(remove_old_socket(where.path));
+  auto one = std::make_unique<Listener<Local>>(shared_.io);
+  Code code;
+  const auto each = [&] {
+    if (one->acceptor.open(Local(), code)) return;
+    if (one->acceptor.bind(Local::endpoint(where.path), code)) return;
+    sockets_.push_back(where.path);
+    if (::chmod(where.path.c_str(), 0600) != 0) code = Code(errno, boost::system::system_category());
+    if (!code) one->acceptor.listen(asio::socket_base::max_listen_connections, code);
+  };
+  each();
+  if (code) return can_not_listen(text, code.message());
+  ports_.push_back(0);
+  unix_.push_back(std::move(one));
+  return Done{};
+}
+
+template <class Protocol>
+void RunningApi::accept(Listener<Protocol>& listener) {
+  listener.acceptor.async_accept([this, &listener](Code code, typename Protocol::socket socket) {
+    accepted<Protocol>(listener, code, std::move(socket));
+  });
+}
+
+template <class Protocol>
+void RunningApi::accepted(Listener<Protocol>& listener, Code code, typename Protocol::socket socket) {
+  if (shared_.stopping) return;
+  if (code) {
+    listener.pause.expires_after(kAcceptPause);
+    listener.pause.async_wait([this, &listener](Code) {
+      if (!shared_.stopping) accept(listener);
+    });
+    return;
+  }
+  Peer peer;
+  if constexpr (std::is_same_v<Protocol, tcp>) {
+    const auto from = socket.remote_endpoint(code);
+    if (!code) socket.set_option(tcp::no_delay(true), code);
+    peer.limits_key = limits_key_of(from.address());
+    auto address = from.address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+      address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    peer.address = address.to_string();
+  } else {
+    peer.limits_key = peer.address = "this machine";
+    ucred who{};
+    socklen_t size = sizeof(who);
+    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) peer.user = who.uid;
+  }
+  // It may be closed already.
+  if (!code)
+    take(PlainStream(asio::generic::stream_protocol::socket(std::move(socket))), std::move(peer),
+         listener.tls);
+  accept(listener);
+}
+
+void RunningApi::take(PlainStream stream, Peer peer, bool tls) {
+  const ServerLimits& limits = shared_.settings.limits;
+  const auto count = shared_.of_client.find(peer.limits_key);
+  std::string why;
+  if (shared_.connections.size() >= limits.connections_max)
+    why = "all " + std::to_string(limits.connections_max) + " connections are in use";
+  else if (count != shared_.of_client.end() && count->second >= limits.connections_per_client)
+    why = "it has " + std::to_string(count->second) + " connections already";
+  else if (tls && shared_.handshakes >= limits.handshakes_max)
+    why = "too many connections without a finished TLS handshake";
+  if (!why.empty()) return shared_.log_refusal(peer.address, "closed: " + why);
+  if (tls)
+    serve_tls(shared_, std::move(stream), std::move(peer));
+  else
+    serve_plain(shared_, std::move(stream), std::move(peer));
+}
+
+// The event log has new entries. Any thread.
+void RunningApi::wake_watches() {
+  if (wakes_.exchange(true)) return;
+  asio::post(shared_.io, [this] {
+    wakes_ = false;
+    wakes_again_ = true;
+    if (waking_.empty()) wake_some();
+  });
+}
+
+// A few at a time: requests that came meanwhile are not behind a thousand watches.
+void RunningApi::wake_some() {
+  if (waking_.empty() && std::exchange(wakes_again_, false))
+    waking_.assign(shared_.connections.begin(), shared_.connections.end());
+  for (std::size_t i = 0; i < kWakesAtOnce && !waking_.empty(); ++i) {
+    waking_.back()->wake();
+    waking_.pop_back();
+  }
+  if (!waking_.empty() || wakes_again_) asio::post(shared_.io, [this] { wake_some(); });
+}
+
+void RunningApi::tick() {
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](Code) {
+    if (shared_.stopping) return;
+    read_changed_files();
+    const auto all = shared_.connections;
+    for (const auto& one : all) one->check();
+    tick();
+  });
+}
+
+void RunningApi::read_changed_files() {
+  const ServerSettings& settings = shared_.settings;
+  shared_.service.refresh(settings.log);
+  if (std::string stamp = stamps_of(settings.webhook_secrets); stamp != secrets_stamp_) {
+    secrets_stamp_ = std::move(stamp);
+    auto secrets = read_secrets(settings.webhook_secrets);
+    // A secret that can't be read is nobody's, as a token is.
+    settings.log(secrets ? "changed webhook secrets are in use"
+                         : "no webhook is accepted: " + secrets.error().text());
+    shared_.service.set_webhook_secrets(secrets ? *std::move(secrets) : std::map<Forge, std::string>());
+  }
+  if (!settings.tls) return;
+  std::string stamp = stamp_of(*settings.tls);
+  if (stamp == tls_stamp_) return;
+  tls_stamp_ = std::move(stamp);
+  auto context = optional_client_context(*settings.tls);
+  if (!context)
+    return settings.log("changed TLS files can't be used, the former ones stay in use: " +
+                        context.error().text());
+  shared_.tls = *std::move(context);
+  ++shared_.tls_read;
+  settings.log("changed TLS files are in use");
+}
+
+void RunningApi::stop() {
+  log_.listen({});
+  shared_.service.stop();
+  asio::post(shared_.io, [this] {
+    shared_.stopping = true;
+    Code ignored;
+    for (const auto& one : tcp_) one->acceptor.close(ignored);
+    for (const auto& one : unix_) one->acceptor.close(ignored);
+    for (const auto& one : tcp_) one->pause.cancel();
+    for (const auto& one : unix_) one->pause.cancel();
+    tick_.cancel();
+    waking_.clear();
+    wakes_again_ = false;
+    const auto all = shared_.connections;
+    for (const auto& one : all) one->close();
+  });
+  shared_.actors.join();
+  shared_.readers.join();
+  work_.reset();
+  if (thread_.joinable()) thread_.join();
+  for (const std::string& path : sockets_) ::unlink(path.c_str());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ApiServer>> ApiServer::start(ServerSettings settings, ServiceDesk& desk,
+                                                    const ObjectFeed& feed, EventLog& log) {
+  TRY(TokenFile tokens, TokenFile::open(settings.tokens));
+  TRY(std::unique_ptr<AuditLog> audit, AuditLog::open(settings.audit));
+  AuditLog& lines = *audit;
+  auto out = std::make_unique<RunningApi>(
+      std::move(settings), std::move(audit), log,
+      ApiParts{desk, feed, log, Authentication(std::move(tokens), ::geteuid()), lines});
+  TRY_DONE(out->begin());
+  return std::unique_ptr<ApiServer>(std::move(out));
+}
+
+}  // namespace lockstep::api
