@@ -16,8 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// Twice what a source hands out at most (GitSettings, FolderSettings), as names come on top.
-constexpr std::size_t kMost = 128 << 20;
+// Of five revisions, twice what a source hands out at most (GitSettings, FolderSettings), as names come on
+// top.
+constexpr std::size_t kMost = std::size_t{5} * (128 << 20);
 
 Result<std::string> whole(FileText file) {
   if (file) return std::move(file.text);
@@ -61,36 +62,53 @@ Result<Done> write_one(const std::string& folder, const std::string& name, const
   return Done{};
 }
 
-}  // namespace
-
-Result<Done> keep_revision(const Revision& revision, const std::string& folder) {
-  TRY_DONE(make_private_folder(folder));
+Result<Json> revision_json(const Revision& revision) {
   TRY(Json files, files_of(revision.folder->path()));
-  const Json document{{"id", revision.id},     {"author", revision.author}, {"subject", revision.subject},
-                      {"made", revision.made}, {"signer", revision.signer}, {"files", std::move(files)}};
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(document);
-  return replace_file(file_of(folder), {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                      {.mode = 0600});
+  return Json{{"id", revision.id},     {"author", revision.author}, {"subject", revision.subject},
+              {"made", revision.made}, {"signer", revision.signer}, {"files", std::move(files)}};
 }
 
-Result<std::optional<Revision>> kept_revision(const std::string& folder) {
-  std::error_code unseen;
-  if (!fs::exists(file_of(folder), unseen)) return std::optional<Revision>();
-  TRY(const std::string bytes, whole(read_named(file_of(folder), kMost)));
-  const Json document = Json::from_cbor(bytes, true, false);
-  if (document.is_discarded()) return stored::damaged(file_of(folder));
+Result<Revision> read_revision(const Json& json, const std::string& folder) {
   Revision revision;
-  TRY(revision.id, stored::text(document, "id"));
-  TRY(revision.author, stored::text(document, "author"));
-  TRY(revision.subject, stored::text(document, "subject"));
-  TRY(revision.made, stored::text(document, "made"));
-  TRY(revision.signer, stored::text(document, "signer"));
-  TRY(const Json* const files, stored::field(document, "files"));
+  TRY(revision.id, stored::text(json, "id"));
+  TRY(revision.author, stored::text(json, "author"));
+  TRY(revision.subject, stored::text(json, "subject"));
+  TRY(revision.made, stored::text(json, "made"));
+  TRY(revision.signer, stored::text(json, "signer"));
+  TRY(const Json* const files, stored::field(json, "files"));
   if (!files->is_object()) return stored::damaged("'files' is not an object");
   TRY(std::shared_ptr<CacheFolder> into, CacheFolder::make(folder));
   for (const auto& [name, file] : files->items()) TRY_DONE(write_one(into->path(), name, file));
   revision.folder = std::move(into);
-  return std::optional<Revision>(std::move(revision));
+  return revision;
+}
+
+}  // namespace
+
+Result<Done> keep_revisions(const std::vector<Revision>& revisions, const std::string& folder) {
+  TRY_DONE(make_private_folder(folder));
+  Json all = Json::array();
+  for (const Revision& one : revisions) {
+    TRY(Json json, revision_json(one));
+    all.push_back(std::move(json));
+  }
+  const std::vector<std::uint8_t> bytes = Json::to_cbor(all);
+  return replace_file(file_of(folder), {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                      {.mode = 0600});
+}
+
+Result<std::vector<Revision>> kept_revisions(const std::string& folder) {
+  std::error_code unseen;
+  std::vector<Revision> out;
+  if (!fs::exists(file_of(folder), unseen)) return out;
+  TRY(const std::string bytes, whole(read_named(file_of(folder), kMost)));
+  const Json all = Json::from_cbor(bytes, true, false);
+  if (!all.is_array()) return stored::damaged(file_of(folder));
+  for (const Json& json : all) {
+    TRY(Revision one, read_revision(json, folder));
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 }  // namespace lockstep

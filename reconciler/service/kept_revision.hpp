@@ -1,19 +1,19 @@
-// The files of one revision, kept in a folder for a restart: one file, that of the revision kept last.
+// The files of some revisions, kept in a folder for a restart: one file, of those that were kept last.
 //
-// Promises: written whole or not at all (replace_file.hpp). What is read is the same names and contents,
-// links between them included; a damaged file is an error.
+// Promises: written whole or not at all (replace_file.hpp). What is read is the same revisions in the same
+// order, with the same names and contents, links between them included; a damaged file is an error.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "reconciler/source/source.hpp"
 
 namespace lockstep {
 
 // `folder`: of this user alone; created.
-Result<Done> keep_revision(const Revision& revision, const std::string& folder);
-// None: no revision was kept there. Its files are a new folder, removed with the last owner of the revision.
-Result<std::optional<Revision>> kept_revision(const std::string& folder);
+Result<Done> keep_revisions(const std::vector<Revision>& revisions, const std::string& folder);
+// The files of each are a new folder, removed with the last owner of the revision.
+Result<std::vector<Revision>> kept_revisions(const std::string& folder);
 
 }  // namespace lockstep

@@ -45,6 +45,8 @@ Result<Done> ServiceLoop::choose() {
   if (!record_.cordoned.empty())
     for (const FleetDevice& device : goal_->served->session->fleet().devices())
       if (!record_.cordoned.contains(device.name)) names.push_back(device.name);
+  if (!record_.cordoned.empty() && names.empty())  // to a session, no names are all devices
+    return Error{ErrorKind::conflict, "all devices are cordoned"};
   return goal_->served->session->choose(names);
 }
 
@@ -63,9 +65,9 @@ void ServiceLoop::observe(std::function<void(const std::vector<DeviceState>&)> t
 void ServiceLoop::plan() {
   if (const Result<Done> chosen = choose(); !chosen) return go_later(chosen.error().text());
   doing_ = Doing::planning;
-  observe([this](const std::vector<DeviceState>& states) {
+  observe([this, cordons = cordons_](const std::vector<DeviceState>& states) {
     doing_ = Doing::nothing;
-    if (!may_write()) return;
+    if (!may_write() || cordons != cordons_) return;
     Result<GoalPlan> plan = plan_of(states);
     if (plan)
       adopt(*std::move(plan));
@@ -136,8 +138,12 @@ std::chrono::milliseconds ServiceLoop::until_window(const std::set<std::string>&
 // A change ------------------------------------------------------------------------------------------------
 
 void ServiceLoop::begin() {
-  doing_ = Doing::stopping_watch;
-  stop_watch([this] { prepare(); });
+  if (job_ != 0) return;  // the next turn
+  doing_ = Doing::keeping_specs;
+  keep_specs([this] {
+    doing_ = Doing::stopping_watch;
+    stop_watch([this] { prepare(); });
+  });
 }
 
 void ServiceLoop::prepare() {
@@ -160,9 +166,9 @@ void ServiceLoop::prepare() {
   run_->leaves_owed = earlier->leaves_owed();
   if (const Result<Done> chosen = choose(); !chosen) return not_begun(chosen.error().text());
   doing_ = Doing::preparing;
-  observe([this](const std::vector<DeviceState>& states) {
+  observe([this, cordons = cordons_](const std::vector<DeviceState>& states) {
     doing_ = Doing::nothing;
-    if (!may_write()) return not_begun("");
+    if (!may_write() || cordons != cordons_) return not_begun("");
     if (const Result<Done> done = carry_out(states); !done) not_begun(done.error().text());
   });
 }
@@ -217,11 +223,12 @@ void ServiceLoop::keep_as_is(const Result<Done>& accepted) {
     return run_over(accepted.error().text());
   }
   record_.revisions.kept(now());
-  happened(ServiceEvent::Kind::change_kept, "Revision/" + run_->id.source,
-           run_->leaves_owed
-               ? "nothing is left to do; not validated: no suite can judge all of what was changed"
-               : "nothing to do");
+  const std::string object = "Revision/" + run_->id.source;
+  const bool leaves_owed = run_->leaves_owed;
   run_over("");
+  happened(ServiceEvent::Kind::change_kept, object,
+           leaves_owed ? "nothing is left to do; not validated: no suite can judge all of what was changed"
+                       : "nothing to do");
 }
 
 ApplyHooks ServiceLoop::hooks() {
@@ -264,34 +271,56 @@ void ServiceLoop::applied(const Applied& applied) {
     happened(Kind::change_superseded, object, shown_of(run_->id).why);
     return run_over("");
   }
+  // Each is stored before it is told.
   switch (end_of(applied)) {
-    case RunEnd::kept:
+    case RunEnd::kept: {
       record_.revisions.kept(now());
-      happened(Kind::change_kept, object, shown_of(run_->id).why.empty() ? verdict : shown_of(run_->id).why);
-      return run_over("");
+      const std::string waits = shown_of(run_->id).why;
+      run_over("");
+      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits);
+    }
     case RunEnd::refused:
       record_.revisions.refused(goal_->plan->without_stand_bys(goal_->may_run), why, now());
-      happened(Kind::change_refused, object, why);
-      return run_over("");
+      run_over("");
+      return happened(Kind::change_refused, object, why);
     case RunEnd::failed: break;
   }
   const std::string reason = applied.accepted ? why : applied.accepted.error().text();
   record_.revisions.failed(reason, now());
-  happened(Kind::change_failed, object, reason);
   run_over(reason);
+  happened(Kind::change_failed, object, reason);
 }
 
+namespace {
+
+// Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
+bool is_refusal(const ApplyReport& report) {
+  const bool is_own =
+      std::ranges::find(report.undone, report.change_id, &UndoneChange::change) != report.undone.end();
+  switch (report.verdict) {
+    case ApplyVerdict::undone:
+    case ApplyVerdict::undone_in_part:
+    case ApplyVerdict::undo_failed: return is_own;
+    default: return report.verdict == ApplyVerdict::quarantined;
+  }
+}
+
+}  // namespace
+
 ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
+  // What a gate refused is refused, also if the ledger could not take that.
+  if (is_refusal(applied.report)) return RunEnd::refused;
   if (!applied.accepted || applied.report.unjournalled) return RunEnd::failed;
   switch (applied.report.verdict) {
     case ApplyVerdict::kept:
     case ApplyVerdict::nothing_to_do: return RunEnd::kept;
     // What was asked for before the run; a hold that appeared in it is no part of the plan that was shown.
     case ApplyVerdict::asks: return shown_of(run_->id).waits.empty() ? RunEnd::failed : RunEnd::kept;
+    // Of changes of earlier runs alone: what this one wrote stays, and it is planned again without those.
     case ApplyVerdict::undone:
     case ApplyVerdict::undone_in_part:
     case ApplyVerdict::undo_failed:
-    case ApplyVerdict::quarantined: return RunEnd::refused;
+    case ApplyVerdict::quarantined:
     case ApplyVerdict::partly:
     case ApplyVerdict::effects_open:
     case ApplyVerdict::waits:
@@ -313,10 +342,7 @@ void ServiceLoop::run_over(const std::string& why) {
   doing_ = Doing::nothing;
   unsaved_ = true;
   save();
-  if (kept) {
-    goal_wait_ = {};
-    keep_specs(goal_->id);
-  }
+  if (kept) goal_wait_ = {};
   if (why.empty())
     why_not_run_.clear();
   else

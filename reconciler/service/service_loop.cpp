@@ -17,7 +17,7 @@ ServiceLoop::ServiceLoop(ServiceSeams seams, ServiceSettings settings)
 }
 
 ServiceLoop::~ServiceLoop() {
-  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &keep_timer_, &watch_timer_})
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_})
     cancel(*timer);
   apply_.reset();
   observe_.reset();
@@ -33,7 +33,7 @@ void ServiceLoop::start(std::function<void(Answer)> done) {
 
 void ServiceLoop::stop() {
   if (std::exchange(stopping_, true)) return;
-  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &keep_timer_, &watch_timer_})
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_})
     cancel(*timer);
   if (job_ != 0) seams_.executor.cancel(job_);
   if (observe_) observe_->stop();
@@ -309,6 +309,7 @@ Result<Done> ServiceLoop::cordon(const std::string& device, SpokenBy by) {
     return Done{};
   }));
   happened(ServiceEvent::Kind::cordoned, "Device/" + device, said_by(by));
+  cordons_changed();
   return Done{};
 }
 
@@ -320,7 +321,15 @@ Result<Done> ServiceLoop::uncordon(const std::string& device, SpokenBy by) {
     return Done{};
   }));
   happened(ServiceEvent::Kind::uncordoned, "Device/" + device, said_by(by));
+  ++cordons_;
   return Done{};
+}
+
+// What is under way was planned with the device: it ends, and is planned again without it.
+void ServiceLoop::cordons_changed() {
+  ++cordons_;
+  if (apply_) apply_->stop();
+  if (watch_ && watch_->is_healing()) stop_watch({});
 }
 
 std::string ServiceLoop::said_by(const SpokenBy& by) {

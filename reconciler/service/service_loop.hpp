@@ -5,11 +5,12 @@
 // suspended, or can't store what it decides. What to go for, to keep and to refuse is Revisions' decision,
 // and is stored before the first write of a change and right after its end. While a revision waits (for an
 // approval, a window, a device), the cluster is healed towards the one that was begun last and not refused,
-// and each device only towards specs that it was brought to; a heal ends before a change begins. Specs that
-// can't be fetched or are invalid change nothing. A change that fails for a reason that may pass is tried
-// again, at growing intervals. Level-triggered: a call that says "look again" twice is one look. stop()
-// begins nothing new, lets running steps finish or be undone, and gives up leadership; the next start goes on
-// from there. Single-threaded over the executor; only status() is for any thread.
+// else the last good one, and each device only towards specs that it was brought to; a heal ends before a
+// change begins. The files of the last three good revisions stay for a restart, kept before the first write.
+// Specs that can't be fetched or are invalid change nothing. A change that fails for a reason that may pass
+// is tried again, at growing intervals. Level-triggered: a call that says "look again" twice is one look.
+// stop() begins nothing new, lets running steps finish or be undone, and gives up leadership; the next start
+// goes on from there. Single-threaded over the executor; only status() is for any thread.
 #pragma once
 
 #include <functional>
@@ -93,7 +94,15 @@ class ServiceLoop {
   using Opened = Result<std::shared_ptr<ServedSession>>;
   enum class RunEnd : std::uint8_t { kept, refused, failed };
   // What is under way of the goal, one at a time.
-  enum class Doing : std::uint8_t { nothing, opening, planning, stopping_watch, preparing, applying };
+  enum class Doing : std::uint8_t {
+    nothing,
+    opening,
+    planning,
+    keeping_specs,
+    stopping_watch,
+    preparing,
+    applying
+  };
   struct Specs {
     Revision revision;
     std::optional<OpenedCluster> cluster{};  // until a session is opened with it
@@ -136,6 +145,7 @@ class ServiceLoop {
   bool save();
   void resign_if_suspended();
   void look_now();
+  void cordons_changed();
   static std::string said_by(const SpokenBy& by);
   Result<Done> say(const std::function<Result<Done>(ServiceRecord&)>& change);
 
@@ -148,8 +158,8 @@ class ServiceLoop {
   void note_newest();
   void invalid(const std::string& source, const std::string& why);
   void forget_specs();
-  void keep_specs(const RevisionId& id);
-  void keep_last();
+  std::vector<RevisionId> specs_in_use() const;
+  void keep_specs(std::function<void()> then);
   template <class T>
   void with_feed(std::function<T(SpecsFeed&, const Call&)> run,
                  std::function<void(std::optional<T>, const std::string& why)> then);
@@ -186,12 +196,13 @@ class ServiceLoop {
   void go_later(const std::string& why);
 
   // service_watch.cpp
+  std::vector<RevisionId> in_force() const;
   std::optional<RevisionId> to_watch() const;
   void keep_watch();
   void watch(std::shared_ptr<ServedSession> served, const RevisionId& id);
   void stop_watch(std::function<void()> then);
   void watch_over();
-  bool is_begun() const;
+  bool is_in_force() const;
   std::vector<std::size_t> admit(std::vector<std::size_t> devices);
   void saw(const WatchEvent& event);
   void heal_failed(const std::string& why);
@@ -215,7 +226,8 @@ class ServiceLoop {
   std::uint64_t fetch_timer_ = 0;
   std::chrono::milliseconds fetch_wait_{0};  // after trouble; zero: none
   std::map<RevisionId, Specs> specs_;
-  std::optional<RevisionId> newest_;  // valid one that was fetched
+  std::optional<RevisionId> newest_;    // valid one that was fetched
+  std::vector<RevisionId> kept_specs_;  // for a restart
 
   std::optional<Cluster> cluster_;  // of the first valid specs: the only one that it serves
   std::shared_ptr<Store> store_;    // with the record read; null: it never led
@@ -232,6 +244,8 @@ class ServiceLoop {
   std::string record_trouble_;
   CircuitBreaker breaker_;
 
+  std::uint64_t cordons_ = 0;  // how often they have changed
+
   std::optional<Goal> goal_;
   std::optional<Run> run_;
   std::string why_not_run_;
@@ -239,7 +253,6 @@ class ServiceLoop {
   std::chrono::milliseconds goal_wait_{0};
   std::chrono::milliseconds again_wait_{0};  // of one that was kept
   std::uint64_t goal_timer_ = 0;
-  std::uint64_t keep_timer_ = 0;
 
   std::shared_ptr<ServedSession> watched_;
   std::optional<RevisionId> watched_id_;

@@ -11,6 +11,10 @@ namespace {
 
 constexpr const char* kSpecsKey = "specs";  // fetches and loads are serial
 
+// Choices: of the last good revision and before, how many are gone back to; and how many are kept for that.
+constexpr std::size_t kBeforeGood = 3;
+constexpr std::size_t kKeptSpecs = 5;
+
 std::string identity_of(const OpenedCluster& cluster) { return cluster.state_name() + " " + cluster.uuid(); }
 
 }  // namespace
@@ -39,16 +43,18 @@ void ServiceLoop::with_feed(std::function<T(SpecsFeed&, const Call&)> run,
 // What was kept before a restart comes first, so that specs that are invalid by now, or can't be fetched,
 // leave the last good ones in force.
 void ServiceLoop::begin_with_kept() {
-  using Kept = Result<std::optional<LoadedSpecs>>;
+  using Kept = Result<std::vector<LoadedSpecs>>;
   with_feed<Kept>(
       [](SpecsFeed& specs, const Call&) -> Kept {
-        TRY(std::optional<Revision> kept, specs.kept());
-        if (!kept) return std::optional<LoadedSpecs>();
-        return std::optional<LoadedSpecs>(specs.load(*kept));
+        TRY(const std::vector<Revision> kept, specs.kept());
+        std::vector<LoadedSpecs> out;
+        for (const Revision& one : kept) out.push_back(specs.load(one));
+        return out;
       },
       [this](std::optional<Kept> kept, const std::string&) {
-        if (kept && *kept && **kept && std::holds_alternative<ValidSpecs>(***kept))
-          know(std::get<ValidSpecs>(std::move(***kept)));
+        if (kept && *kept)
+          for (LoadedSpecs& one : **kept)
+            if (auto* const valid = std::get_if<ValidSpecs>(&one)) know(std::move(*valid));
         fetch();
       });
 }
@@ -125,7 +131,10 @@ void ServiceLoop::took(ValidSpecs specs) {
   const RevisionId id = specs.id;
   newest_ = id;
   know(std::move(specs));
-  if (store_) note_newest();
+  if (store_)
+    note_newest();
+  else
+    record_.revisions.valid(id, settings_.version, now());  // until the record is read
 }
 
 // The record has been read, or nothing is stored yet.
@@ -151,38 +160,51 @@ void ServiceLoop::invalid(const std::string& source, const std::string& why) {
     happened(ServiceEvent::Kind::revision_invalid, "Revision/" + source, why);
 }
 
-// Of revisions that are no goal any more, and can't become one again without being fetched.
-void ServiceLoop::forget_specs() {
-  std::set<RevisionId> needed;
-  if (newest_) needed.insert(*newest_);
-  if (const auto good = record_.revisions.last_good()) needed.insert(*good);
-  if (record_.begun) needed.insert(*record_.begun);
-  if (watched_id_) needed.insert(*watched_id_);
-  if (goal_) needed.insert(goal_->id);
-  bool is_after_good = false;
+// Those that may be gone for or watched without being fetched again, the most important first: what devices
+// may be at, the goal, and those before it, which are next where a gate refuses it.
+std::vector<RevisionId> ServiceLoop::specs_in_use() const {
+  std::vector<RevisionId> out = in_force();
+  if (goal_) out.push_back(goal_->id);
+  if (watched_id_) out.push_back(*watched_id_);
+  if (newest_) out.push_back(*newest_);
+  std::size_t before_good = 0;
   for (const Revisions::Shown& one : record_.revisions.shown()) {
-    is_after_good = is_after_good || one.revision == record_.revisions.last_good();
-    const bool is_out = one.state == RevisionState::refused || one.state == RevisionState::rejected;
-    if (!is_out && !is_after_good) needed.insert(one.revision);
+    if (one.state == RevisionState::refused || one.state == RevisionState::rejected) continue;
+    const bool is_before_good = before_good > 0 || one.revision == record_.revisions.last_good();
+    if (is_before_good && ++before_good > kBeforeGood) break;
+    out.push_back(one.revision);
   }
-  std::erase_if(specs_, [&](const auto& one) { return !needed.contains(one.first); });
+  // Also as this version compiles it, if another one did that last: the files are the same.
+  std::vector<RevisionId> once;
+  for (const RevisionId& wanted : out)
+    for (const auto& [one, specs] : specs_)
+      if (one.source == wanted.source && std::ranges::find(once, one) == once.end()) once.push_back(one);
+  return once;
 }
 
-// For a restart.
-void ServiceLoop::keep_specs(const RevisionId& id) {
-  if (job_ != 0) return at(keep_timer_, std::chrono::seconds(1), &ServiceLoop::keep_last);
+void ServiceLoop::forget_specs() {
+  const std::vector<RevisionId> used = specs_in_use();
+  std::erase_if(specs_, [&](const auto& one) { return std::ranges::find(used, one.first) == used.end(); });
+}
+
+// For a restart; `then`: also if they can't be.
+void ServiceLoop::keep_specs(std::function<void()> then) {
+  std::vector<RevisionId> used = specs_in_use();
+  if (used.size() > kKeptSpecs) used.resize(kKeptSpecs);
+  if (used == kept_specs_) return then();
+  std::vector<Revision> all;
+  for (const RevisionId& one : used) all.push_back(specs_.at(one).revision);
   with_feed<Result<Done>>(
-      [revision = specs_.at(id).revision](SpecsFeed& specs, const Call&) { return specs.keep(revision); },
-      [this](std::optional<Result<Done>> kept, const std::string& why) {
-        if (kept && *kept) return;
-        happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_,
-                 "the specs are not kept for a restart: " + (kept ? kept->error().text() : why));
+      [all = std::move(all)](SpecsFeed& specs, const Call&) { return specs.keep(all); },
+      [this, used = std::move(used), then = std::move(then)](std::optional<Result<Done>> kept,
+                                                             const std::string& why) mutable {
+        if (kept && *kept)
+          kept_specs_ = std::move(used);
+        else
+          happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_,
+                   "the specs are not kept for a restart: " + (kept ? kept->error().text() : why));
+        then();
       });
-}
-
-void ServiceLoop::keep_last() {
-  const std::optional<RevisionId> good = record_.revisions.last_good();
-  if (good && specs_.contains(*good)) keep_specs(*good);
 }
 
 // Leadership ----------------------------------------------------------------------------------------------
@@ -211,9 +233,11 @@ Result<Done> ServiceLoop::take_leadership() {
                                       return served ? served->session->said_by(device, path) : SaidBy{};
                                     }}));
     TRY_DONE(store->leadership().take(settings_.command));
+    const std::optional<Revisions::Invalid> bad = record_.revisions.bad();  // newer than `newest_`
     TRY_DONE(read_record(*store));
     store_ = std::move(store);
     note_newest();
+    if (bad) record_.revisions.invalid(bad->source, bad->why, bad->since);
   } else {
     TRY_DONE(store_->leadership().take(settings_.command));
   }
@@ -231,9 +255,7 @@ Result<Done> ServiceLoop::read_record(Store& store) {
   Result<ServiceRecord> record = ServiceRecord::from_json(*kept);
   if (!record) return wrap("the service's record of its decisions", std::move(record.error()));
   // What people said to it while the store was not known can't be: nobody could.
-  const std::optional<Revisions::Invalid> bad = record_.revisions.bad();
   record_ = *std::move(record);
-  if (bad) record_.revisions.invalid(bad->source, bad->why, bad->since);
   if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
   unsaved_ = true;
   return Done{};

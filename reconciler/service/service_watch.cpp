@@ -9,18 +9,21 @@
 
 namespace lockstep {
 
-// The specs that devices may be at: of the last change that was begun, unless it was refused; else of the
-// last that was kept; else of the newest, of which nothing was written yet.
+// The last one that was begun and not refused, else the last good one.
+std::vector<RevisionId> ServiceLoop::in_force() const {
+  std::vector<RevisionId> out;
+  for (const Revisions::Shown& one : record_.revisions.shown())
+    if (one.revision == record_.begun && one.state != RevisionState::refused &&
+        one.state != RevisionState::rejected)
+      out.push_back(one.revision);
+  if (const auto good = record_.revisions.last_good()) out.push_back(*good);
+  return out;
+}
+
+// The specs that devices may be at; if their files are gone, or nothing was begun, the newest: only watched.
 std::optional<RevisionId> ServiceLoop::to_watch() const {
-  const std::vector<Revisions::Shown> all = record_.revisions.shown();
-  const auto is_known = [&](const RevisionId& id) { return specs_.contains(id); };
-  if (record_.begun && is_known(*record_.begun)) {
-    const auto begun = std::ranges::find(all, *record_.begun, &Revisions::Shown::revision);
-    if (begun != all.end() && begun->state != RevisionState::refused &&
-        begun->state != RevisionState::rejected)
-      return record_.begun;
-  }
-  if (const auto good = record_.revisions.last_good(); good && is_known(*good)) return good;
+  for (const RevisionId& id : in_force())
+    if (specs_.contains(id)) return id;
   return newest_;
 }
 
@@ -90,9 +93,10 @@ void ServiceLoop::watch_over() {
   turn_soon();
 }
 
-// Whether something of what is watched was written to devices, by this service or the last.
-bool ServiceLoop::is_begun() const {
-  return watched_id_ && (watched_id_ == record_.begun || watched_id_ == record_.revisions.last_good());
+// Whether devices may be at what is watched, by this service or the last.
+bool ServiceLoop::is_in_force() const {
+  const std::vector<RevisionId> all = in_force();
+  return watched_id_ && std::ranges::find(all, *watched_id_) != all.end();
 }
 
 std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
@@ -101,7 +105,7 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
   std::erase_if(devices, [&](std::size_t device) {
     return record_.cordoned.contains(fleet[device].name) || !by_itself.allows(fleet[device]);
   });
-  if (!may_write() || !is_begun() || doing_ == Doing::stopping_watch || devices.empty()) return {};
+  if (!may_write() || !is_in_force() || doing_ == Doing::stopping_watch || devices.empty()) return {};
   std::set<std::string> names;
   for (const std::size_t device : devices) names.insert(fleet[device].name);
   const bool was_open = breaker_.is_open();
@@ -118,8 +122,8 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
 void ServiceLoop::saw(const WatchEvent& event) {
   using Kind = WatchEvent::Kind;
   const DriftEntry& item = event.item;
-  // What was never begun is not drift.
-  if (event.about_entry() && !is_begun()) return;
+  // What was never begun, or was refused, is not drifted from.
+  if (event.about_entry() && !is_in_force()) return;
   const std::string object = "Device/" + item.device;
   if (event.kind == Kind::unreadable || event.kind == Kind::readable)
     happened(event.kind == Kind::readable ? ServiceEvent::Kind::readable : ServiceEvent::Kind::unreadable,
@@ -147,6 +151,8 @@ void ServiceLoop::healed(const Healing& healing) {
     unsaved_ = true;
     return;
   }
+  // Where all of it waits for a window, the drift is told already, and nothing has failed.
+  if (report.verdict == ApplyVerdict::waits && report.count(StepState::done) == 0) return;
   const std::string told = fmt::format("{} of {} steps done: {}", report.count(StepState::done),
                                        healing.plan.steps.size(), to_string(report.verdict));
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)

@@ -87,8 +87,8 @@ class SourceFeed final : public SpecsFeed {
     return ValidSpecs{revision, std::move(id), *std::move(cluster)};
   }
 
-  Result<Done> keep(const Revision& revision) override { return keep_revision(revision, aim_.keeps); }
-  Result<std::optional<Revision>> kept() override { return kept_revision(aim_.keeps); }
+  Result<Done> keep(const std::vector<Revision>& all) override { return keep_revisions(all, aim_.keeps); }
+  Result<std::vector<Revision>> kept() override { return kept_revisions(aim_.keeps); }
   std::string title() const override { return source_->title(); }
 
  private:

@@ -40,10 +40,9 @@ class SpecsFeed {
   virtual FetchedSpecs fetch(const Call& call) = 0;
   // A revision that was returned before, as of today: what ends at a date may have ended since.
   virtual LoadedSpecs load(const Revision& revision) = 0;
-  // The files of this revision stay for a restart, until another one is kept.
-  virtual Result<Done> keep(const Revision& revision) = 0;
-  // None: no revision was kept.
-  virtual Result<std::optional<Revision>> kept() = 0;
+  // The files of these revisions stay for a restart, and of no others.
+  virtual Result<Done> keep(const std::vector<Revision>& revisions) = 0;
+  virtual Result<std::vector<Revision>> kept() = 0;
   virtual std::string title() const = 0;
 };
 
@@ -51,7 +50,7 @@ struct SpecsAim {
   bool twin = false;         // of a cluster on this machine
   std::string stands_for{};  // ClusterSource
   std::size_t max_entries = kEntriesDefault;
-  std::string keeps{};  // a folder of this user alone, for the revision that is kept
+  std::string keeps{};  // a folder of this user alone, for the revisions that are kept
 };
 // Refuses (as InvalidSpecs) a real cluster whose allocations.lock lacks its UUID or numbers: a service never
 // gives out numbers that its source does not have.

@@ -135,6 +135,14 @@ std::uint64_t JournalReader::not_ended() {
   return query("SELECT COUNT(*) FROM changes WHERE ended IS NULL").one();
 }
 
+std::string JournalReader::outcome(std::uint64_t change) {
+  std::string out;
+  query("SELECT outcome FROM changes WHERE id = ?").with(change).each([&out](const Query& row) {
+    out = row.text(0);
+  });
+  return out;
+}
+
 bool JournalReader::is_open(const std::string& ticket) {
   static const std::string text =
       "SELECT COUNT(*) FROM tickets WHERE ticket = ? AND state = " + state_text(TicketState::begun);

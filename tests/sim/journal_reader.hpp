@@ -45,8 +45,9 @@ class JournalReader {
   std::uint64_t epoch();
   std::vector<NotedChange> changes_after(std::uint64_t id);
   std::vector<NotedTicket> tickets_after(std::uint64_t place);
-  std::uint64_t ended();      // changes
-  std::uint64_t not_ended();  // changes
+  std::uint64_t ended();                      // changes
+  std::uint64_t not_ended();                  // changes
+  std::string outcome(std::uint64_t change);  // empty: it has not ended
   bool is_open(const std::string& ticket);
   std::vector<std::string> open_tickets(std::uint64_t epoch);  // of changes that have ended
   // The writes of a change by device, without those that were rolled back, in the order of the writes.

@@ -1,4 +1,5 @@
 """A service over a twin: serve.sh makes the twin and states the purpose. Usage: serve.py LOCKSTEP POD FOLDER."""
+import atexit
 import json
 import os
 import pathlib
@@ -35,6 +36,7 @@ class Service:
         self.from_here = self.log.seek(0, os.SEEK_END)
         self.process = subprocess.Popen([lockstep, "serve", "-o", "json", "--twin", pod, "--config", work / "serve.yaml"],
                                         stdout=self.log, stderr=self.log)
+        atexit.register(self.process.kill)  # does nothing once it has ended
 
     def events(self):
         text = (work / "serve.log").read_bytes()[self.from_here:].decode()

@@ -1,0 +1,247 @@
+// What people do to the service of a World, and to its repository.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "world.hpp"
+
+namespace lockstep::service_simulation {
+namespace {
+
+using std::chrono::minutes;
+
+SpokenBy ann() { return {.who = "operator ann", .reason = "simulated"}; }
+
+}  // namespace
+
+void World::act() {
+  if (stops_) return;
+  switch (random_.below(8)) {
+    case 0:
+    case 1: return commit_something();
+    case 2:
+    case 3:
+    case 4: return people_act();
+    default: return device_acts();
+  }
+}
+
+Commit World::draw_commit() {
+  Commit out{.id = "", .values = {1, 1, 1, 1}};
+  std::vector<const Commit*> good;
+  for (const auto& [id, one] : repository_.commits())
+    if (one.loads) good.push_back(&one);
+  if (!good.empty()) out = random_.chance(0.2) ? *good[random_.below(good.size())] : *good.back();
+  out.id = fmt::format("c{:04}", ++commits_);
+  const auto change = [&](std::size_t group) { out.values[group] = 10 * commits_; };
+  const std::uint64_t drawn = random_.below(100);
+  if (drawn < 40) {
+    change(random_.below(kGroups));
+    if (random_.chance(0.3)) change(random_.below(kGroups));
+  } else if (drawn < 58) {
+    const std::size_t group = random_.below(kGroups);
+    change(group);
+    harmful_.insert(std::to_string(*out.values[group]));
+    harmful_.insert(other_value(std::to_string(*out.values[group])));
+    count("harmful commits");
+  } else if (drawn < 68) {
+    out.loads = false;
+    count("commits that do not load");
+  } else if (drawn < 78) {
+    change(static_cast<std::size_t>(Group::manual));
+    if (random_.chance(0.5)) change(static_cast<std::size_t>(Group::open));
+  } else if (drawn < 86) {
+    out.values = good.empty() ? out.values : good[random_.below(good.size())]->values;
+    count("reverting commits");
+  } else if (drawn < 92) {
+    for (std::size_t left = 2 + random_.below(2); left > 0; --left)
+      out.values[random_.below(kGroups)].reset();
+  } else {
+    for (std::size_t group = 0; group < kGroups; ++group) change(group);
+  }
+  return out;
+}
+
+void World::commit_something() {
+  const std::uint64_t drawn = random_.below(10);
+  if (drawn == 0 && !repository_.commits().empty()) {
+    constexpr SourceTrouble kAll[] = {SourceTrouble::unreachable, SourceTrouble::denied};
+    repository_.trouble = repository_.trouble ? std::nullopt : std::optional(kAll[random_.below(2)]);
+    record(repository_.trouble ? "the repository is in trouble" : "the repository is back");
+    return;
+  }
+  if (drawn == 1 && !repository_.commits().empty()) {
+    auto at = repository_.commits().begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(random_.below(repository_.commits().size())));
+    repository_.move_to(at->first);
+    record("the branch is moved to " + at->first);
+    count("forced pushes");
+  } else {
+    const Commit commit = draw_commit();
+    repository_.commit(commit);
+    facts_.committed(commit);
+    std::string values;
+    for (const auto& value : commit.values) values += value ? " " + std::to_string(*value) : " -";
+    record("commits " + commit.id + values + (commit.loads ? "" : ", which does not load"));
+  }
+  if (process_ && random_.chance(0.7)) process_->service->fetch_now();
+}
+
+void World::people_act() {
+  switch (random_.below(10)) {
+    case 0: return suspend_or_resume();
+    case 1: return random_.chance(0.5) ? suspend_or_resume() : person_applies();
+    case 2: return cordon_or_uncordon();
+    case 3: return reject_something();
+    case 4: return person_applies();
+    case 5: record("somebody asks to reconcile"); return process_->service->reconcile_now();
+    case 6:
+      if (!random_.chance(0.4)) return approve_something();
+      record("is to stop");
+      stops_ = true;
+      return process_->service->stop();
+    default: return approve_something();
+  }
+}
+
+// An answer of a process that was killed meanwhile has reached nobody.
+bool World::said(const char* what, const Result<Done>& answer) {
+  record(std::string(what) + ": " + (dies_ ? "?" : answer ? "done" : answer.error().text()));
+  if (answer && !dies_) count(what);
+  if (!answer && !dies_) count("refused requests");
+  return bool(answer);
+}
+
+void World::approve(const Key& key, const std::string& source, const std::vector<std::string>& steps,
+                    const std::set<std::string>& waits) {
+  const Result<Done> answer = process_->service->approve(source, steps, ann());
+  const bool done = said("approve", answer);
+  if (!done && !dies_) return;
+  for (const std::string& step : waits) {
+    if (!steps.empty() && std::ranges::find(steps, step) == steps.end()) continue;
+    if (deletions_.contains(step)) facts_.deletion_approved(key);
+    const auto shown = shown_.find(step);
+    facts_.approved(key, shown == shown_.end() ? std::set<Content>() : shown->second.contents);
+  }
+}
+
+// The right steps, some of them, those of an older plan, or whatever waits.
+void World::approve_something() {
+  if (!random_.chance(approves_)) return;
+  const auto status = process_->service->status();
+  for (const RevisionStatus& one : status->revisions) {
+    if (one.shown.waits.empty() || random_.chance(0.3)) continue;
+    const Key key = key_of(one.shown.revision);
+    std::vector<std::string> steps(one.shown.waits.begin(), one.shown.waits.end());
+    switch (random_.below(4)) {
+      case 0: steps.clear(); break;
+      case 1: std::erase_if(steps, [this](const auto&) { return random_.chance(0.4); }); break;
+      case 2:
+        for (const auto& [digest, shown] : shown_)
+          if (shown.key == key && random_.chance(0.3)) steps.push_back(digest);
+        break;
+      default: break;
+    }
+    return approve(key, one.shown.revision.source, steps, one.shown.waits);
+  }
+}
+
+void World::approve_all() {
+  resume();
+  const auto status = process_->service->status();
+  for (const RevisionStatus& one : status->revisions)
+    if (!one.shown.waits.empty() && one.shown.revision.source == repository_.head())
+      return approve(key_of(one.shown.revision), one.shown.revision.source,
+                     {one.shown.waits.begin(), one.shown.waits.end()}, one.shown.waits);
+}
+
+void World::reject_something() {
+  const auto status = process_->service->status();
+  for (const RevisionStatus& one : status->revisions) {
+    if (one.shown.waits.empty() || random_.chance(0.3)) continue;
+    rejections_.insert(key_of(one.shown.revision));
+    const bool done = said("reject", process_->service->reject(one.shown.revision.source, ann()));
+    if (done && !dies_) facts_.said_rejected(key_of(one.shown.revision));
+    return;
+  }
+}
+
+// While benchmarks run, no step does: from the answer on, nothing more is written.
+void World::interrupt() {
+  const Time since = now() - Facts::kStepMost;
+  if (random_.chance(0.3)) return commit_something();
+  count("interrupted gates");
+  if (random_.chance(0.4)) {
+    if (said("suspend", process_->service->suspend(ann())) && !dies_) facts_.suspended(since);
+    return;
+  }
+  const std::string device = draw_place().device->name();
+  if (said("cordon", process_->service->cordon(device, ann())) && !dies_) facts_.cordoned(device, since);
+}
+
+void World::suspend_or_resume() {
+  if (process_->service->status()->suspended && random_.chance(0.7)) return resume();
+  const bool done = said("suspend", process_->service->suspend(ann()));
+  if (done && !dies_ && !facts_.is_suspended()) facts_.suspended(now());
+}
+
+// And nobody is cordoned any more once faults have stopped.
+void World::resume() {
+  const auto status = process_->service->status();
+  if (quiet_ && !status->suspended && status->breaker.empty() && status->cordoned.empty()) return;
+  const auto since = facts_.suspended_since();
+  facts_.not_suspended();
+  resumed_ = now();
+  const bool done = said("resume", process_->service->resume(ann()));
+  if (!done && !dies_ && since) facts_.suspended(*since);
+  if (!quiet_ || dies_) return;
+  for (const auto& [device, by] : process_->service->status()->cordoned)
+    if (said("uncordon", process_->service->uncordon(device, ann()))) facts_.not_cordoned(device);
+  // A breaker that opens again leaves the drift to whoever closes it.
+  if (!process_->service->status()->breaker.empty()) process_->service->reconcile_now();
+}
+
+void World::cordon_or_uncordon() {
+  const auto& cordons = facts_.cordons();
+  if (!cordons.empty() && random_.chance(0.5)) {
+    const auto [device, since] = *cordons.begin();
+    facts_.not_cordoned(device);
+    places_.at(device).moved = now();
+    if (!said("uncordon", process_->service->uncordon(device, ann())) && !dies_)
+      facts_.cordoned(device, since);
+    return;
+  }
+  // Sometimes all of them.
+  const bool all = random_.chance(0.1);
+  for (const auto& [device, place] : places_) {
+    if (!all && !random_.chance(0.15)) continue;
+    const bool done = said("cordon", process_->service->cordon(device, ann()));
+    if (done && !dies_) facts_.cordoned(device, now());
+    if (!all || dies_) return;
+  }
+}
+
+// `lockstep apply` of the newest commit or an older one: refused while the service leads.
+void World::person_applies() {
+  if (process_->person || places_.empty()) return;
+  const auto& commits = repository_.commits();
+  auto at = commits.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(random_.below(commits.size())));
+  Result<OpenedCluster> cluster = load_cluster({.specs = {repository_.folder_of(at->first)}});
+  if (!cluster || !cluster->valid()) return;
+  if (version_.kind == Kind::other) compile_otherwise(*cluster);
+  const bool leads = process_->service->status()->leads;
+  personal_key_ = key_of(at->second, version_.kind);
+  process_->person = std::make_unique<PersonalApply>(*process_->executor, process_->retired);
+  const Result<Done> begun = process_->person->start(
+      *std::move(cluster), [this](Executor& executor) { return seams_of(executor); },
+      [this] { process_->person_is_done = true; });
+  if (dies_) throw Killed{};
+  record("lockstep apply of " + at->first + (begun ? " begins" : ": " + begun.error().text()));
+  if (begun && leads) violation("`lockstep apply` leads while the service says that it does");
+  if (begun) count("personal applies");
+  if (!begun) count("personal applies that are refused");
+  if (!begun) process_->person.reset();
+}
+
+}  // namespace lockstep::service_simulation

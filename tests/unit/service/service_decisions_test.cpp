@@ -1,0 +1,137 @@
+// What tests/service_sim found in the service: each test is the shortest history of one defect.
+#include <nlohmann/json.hpp>
+
+#include "reconciler/service/service_loop.hpp"
+#include "reconciler/store/store.hpp"
+#include "service_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Event = ServiceEvent::Kind;
+
+constexpr const char* kOneByOne = R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: one-by-one}
+spec: {selector: {}, unit: device, waves: ["1", "100%"]}
+)yaml";
+constexpr const char* kAllManual = R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: manual}
+spec: {selector: {}, approval: {none: manual, traffic: manual, reset: manual, reboot: manual}}
+)yaml";
+
+Path probing_path() { return *Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"); }
+
+TEST_F(ServiceLab, NothingIsWrittenWhileAllDevicesAreCordoned) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  for (const char* const device : {"gpu1", "gpu2", "leaf0"}) ASSERT_TRUE(service->cordon(device, ann));
+  commit("bbbb1", 1);
+  run_for(minutes(30));
+  expect_probing(0);
+  EXPECT_NE(service->status()->why_not_run.find("cordoned"), std::string::npos);
+  ASSERT_TRUE(service->uncordon("gpu1", ann));
+  run_for(seconds(60));
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  EXPECT_EQ(probing("gpu2"), Value::text("0"));
+}
+
+TEST_F(ServiceLab, ADeviceThatIsCordonedDuringAChangeIsLeftOutOfItsNextWave) {
+  commit("aaaa1", 0, {{"policy.yaml", kOneByOne}});
+  run_for(minutes(5));
+  expect_probing(0);
+  // Before the first host is written.
+  on_event = [this](const ServiceEvent& event) {
+    if (event.kind != Event::change_began) return;
+    executor.defer([this] { EXPECT_TRUE(service->cordon("gpu2", ann)); });
+    on_event = {};
+  };
+  commit("bbbb1", 1, {{"policy.yaml", kOneByOne}});
+  run_for(minutes(30));
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  EXPECT_EQ(probing("gpu2"), Value::text("0"));
+}
+
+TEST_F(ServiceLab, NothingIsHealedTowardsARefusedRevision) {
+  measurer.verdict = GateVerdict::fail;
+  commit("aaaa1", 0);
+  run_for(minutes(5));
+  ASSERT_EQ(state_of("aaaa1"), RevisionState::refused);
+  events.clear();
+  devices.at("gpu1")->set(probing_path(), Value::text("2"));
+  run_for(minutes(30));
+  EXPECT_EQ(probing("gpu1"), Value::text("2"));
+  EXPECT_EQ(count(Event::drift) + count(Event::healed) + count(Event::heal_failed), 0U);
+}
+
+TEST_F(ServiceLab, AnOutcomeIsStoredBeforeItIsTold) {
+  std::string stored;
+  on_event = [&](const ServiceEvent& event) {
+    if (event.kind != Event::change_refused) return;
+    const auto store = open_store(state());
+    const auto record = (*store)->blobs().kept(ServiceRecord::kKey);
+    stored = (**record)["revisions"]["revisions"][0]["state"];
+  };
+  measurer.verdict = GateVerdict::fail;
+  commit("aaaa1", 0);
+  run_for(minutes(5));
+  EXPECT_EQ(stored, "refused");
+}
+
+TEST_F(ServiceLab, ANewestRevisionThatIsInvalidIsToldAfterLeadershipCameLate) {
+  auto other = open_store(state());
+  ASSERT_TRUE(other && (*other)->leadership().take("lockstep apply"));
+  commit("aaaa1", 0);
+  run_for(seconds(10));
+  commit("bbbb1", 0, {{"hosts.yaml", "nonsense"}});
+  run_for(seconds(60));
+  ASSERT_FALSE(service->status()->leads);
+  (*other)->leadership().resign();
+  run_for(minutes(30));
+  ASSERT_TRUE(service->status()->leads);
+  ASSERT_TRUE(service->status()->invalid);
+  EXPECT_EQ(service->status()->invalid->source, "bbbb1");
+  EXPECT_EQ(good(), "aaaa1");
+}
+
+TEST_F(ServiceLab, AHealThatOnlyWaitsForAnApprovalHasNotFailed) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, {{"policy.yaml", kAllManual}});
+  run_for(seconds(60));
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(seconds(60));
+  expect_probing(1);
+  devices.at("gpu1")->set(probing_path(), Value::text("2"));
+  run_for(minutes(30));
+  EXPECT_EQ(probing("gpu1"), Value::text("2"));
+  EXPECT_EQ(count(Event::heal_failed), 0U);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
+}
+
+// The files of what it may go back to are kept before the first write.
+TEST_F(ServiceLab, ARevisionThatIsRefusedAfterAKillIsFollowedByTheLastGoodOne) {
+  commit("aaaa1", 0);
+  run_for(minutes(5));
+  measurer.verdict = GateVerdict::fail;
+  on_event = [this](const ServiceEvent& event) {
+    if (event.kind == Event::change_began) executor.defer([this] { kill(); });
+  };
+  commit("bbbb1", 1);
+  run_for(seconds(30));
+  ASSERT_FALSE(service);
+  on_event = {};
+  start_service();
+  run_for(minutes(5));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
+  devices.at("gpu1")->set(probing_path(), Value::text("2"));
+  run_for(minutes(30));
+  expect_probing(0);
+  EXPECT_EQ(good(), "aaaa1");
+}
+
+}  // namespace
+}  // namespace lockstep
