@@ -110,6 +110,21 @@ TEST_F(ApiServerTest, ServesPipelinedRequestsInTheirOrder) {
   EXPECT_EQ(desk_.actions()[0].by.reason, "a");
 }
 
+// Else a body could be a request of its own, which a proxy before the server has not seen.
+TEST_F(ApiServerTest, NeverTakesABodyThatItRefusedForARequest) {
+  start();
+  const std::string inside = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+  for (const char* const target : {"/nothing", kDevices, kCordon}) {
+    ApiClient one = client();
+    one.send("POST " + std::string(target) + " HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+             std::to_string(inside.size()) + "\r\n\r\n" + inside);
+    const Reply reply = one.reply();
+    EXPECT_GE(reply.status, 400) << target;
+    EXPECT_EQ(reply.headers.at("Connection"), "close") << target;
+    EXPECT_EQ(one.reply().status, 0) << target;
+  }
+}
+
 TEST_F(ApiServerTest, KnowsNobodyWithoutACredential) {
   start();
   ApiClient stranger = client();
