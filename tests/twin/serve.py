@@ -1,10 +1,14 @@
 """A service over a twin: serve.sh makes the twin and states the purpose. Usage: serve.py LOCKSTEP POD FOLDER."""
 import atexit
+import hashlib
+import hmac
+import http.client
 import json
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +30,38 @@ def run(*command, codes=(0,)):
 
 def git(*words):
     return run("git", "-C", work / "clone", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words).strip()
+
+
+def ask(method, target, body="", headers=None, status=200):
+    """The API, over its UNIX socket."""
+    connection = http.client.HTTPConnection("localhost", timeout=SLACK_S)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(SLACK_S)
+    connection.sock.connect(str(work / "api" / "api.sock"))
+    connection.request(method, target, body, {"Content-Type": "application/json", **(headers or {})})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    demand(answer.status == status, method, target, "is answered with", answer.status, text)
+    connection.close()
+    return json.loads(text) if text.startswith("{") else text
+
+
+def webhook(secret=b"a-secret-of-some-length", status=202):
+    """As Gitea tells of a push."""
+    body = json.dumps({"ref": "refs/heads/main"})
+    signature = hmac.new(secret, body.encode(), hashlib.sha256).hexdigest()
+    ask("POST", "/webhooks/gitea", body, {"X-Gitea-Event": "push", "X-Gitea-Signature": signature}, status)
+
+
+def waiting_revision(commit):
+    """As the API shows it, a moment after the event."""
+    end = time.monotonic() + SLACK_S
+    while time.monotonic() < end:
+        found = [one for one in ask("GET", "/api/v1alpha1/revisions")["items"] if one["spec"]["source"] == commit]
+        if any(one["reason"] == "Waiting" for revision in found for one in revision["status"]["conditions"]):
+            return found[0]
+        time.sleep(0.05)
+    demand(False, "the API does not show that", commit, "waits:", found)
 
 
 class Service:
@@ -95,8 +131,11 @@ def main():
     run("cp", "-r", pod, work / "clone" / "pod")
     git("add", "-A")
     first = commit("the pod", [("fabric.yaml", "maxPaths: 64", "maxPaths: 32")])
+    (work / "secret").write_text("a-secret-of-some-length")
+    (work / "secret").chmod(0o600)
     (work / "serve.yaml").write_text("apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n"
-                                     f"  git: {{repository: {work}/origin.git, path: pod}}\n  interval: 1h\n")
+                                     f"  git: {{repository: {work}/origin.git, path: pod}}\n  interval: 1h\n"
+                                     f"  api: {{listen: ['unix:{work}/api/api.sock'], webhooks: {{gitea: secret}}}}\n")
 
     print("--- the first commit is applied", flush=True)
     service = Service()
@@ -107,15 +146,16 @@ def main():
     said = run(lockstep, "apply", "--twin", "--yes", pod, codes=(1,))
     demand("lockstep serve" in said, "apply says", said)
 
-    print("--- a commit, at once after a signal", flush=True)
+    print("--- a commit, at once after a forge has told of it", flush=True)
     service.forget()
     second = commit("other paths", [("fabric.yaml", "maxPaths: 32", "maxPaths: 16")])
+    webhook(b"another secret", 401)
     began = time.monotonic()
-    service.hang_up()
+    webhook()
     service.wait_for("ChangeBegan", "Revision/" + second)
     planned = time.monotonic() - began
     service.wait_for("ChangeKept", "Revision/" + second)
-    print(f"    planned {planned:.2f} s after the signal, kept after {time.monotonic() - began:.2f} s", flush=True)
+    print(f"    planned {planned:.2f} s after the webhook, kept after {time.monotonic() - began:.2f} s", flush=True)
     demand(paths("leaf0") == 16 and paths("leaf1") == 16, "the leaves have", paths("leaf0"), paths("leaf1"))
 
     print("--- a commit that is invalid changes nothing, and says where", flush=True)
@@ -146,9 +186,21 @@ def main():
     demand(not [one for one in service.events() if one["object"] == "Revision/" + harmful], "it is gone for again", service.told())
     demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
 
+    print("--- a commit that needs approval waits for it", flush=True)
+    service.forget()
+    held = commit("held", [("fabric.yaml", "maxPaths: 8", "maxPaths: 6"), ("slo.yaml", "atLeast: 100%", "atLeast: 60%"),
+                           ("policy.yaml", "selector: {}", "selector: {}, approval: {none: manual, traffic: manual}")])
+    service.hang_up()
+    service.wait_for("ApprovalNeeded", "Revision/" + held)
+    revision = waiting_revision(held)
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"), "before the approval")
+    ask("POST", f"/api/v1alpha1/revisions/{revision['metadata']['name']}:approve", json.dumps({"reason": "reviewed"}))
+    service.wait_for("ChangeKept", "Revision/" + held)
+    demand(paths("leaf0") == 6 and paths("leaf1") == 6, "the leaves have", paths("leaf0"), paths("leaf1"))
+
     print("--- killed in the middle of a change, it goes on", flush=True)
     service.forget()
-    third = commit("better", [("fabric.yaml", "maxPaths: 8", "maxPaths: 4"), ("slo.yaml", "atLeast: 100%", "atLeast: 60%")])
+    third = commit("better", [("fabric.yaml", "maxPaths: 6", "maxPaths: 4"), ("policy.yaml", ", approval: {[^}]*}", "")])
     service.hang_up()
     service.wait_for("ChangeBegan", "Revision/" + third)
     service.end(signal.SIGKILL)
