@@ -260,6 +260,7 @@ Result<Done> ServiceLoop::reject(const std::string& revision, SpokenBy by) {
     return record.revisions.reject(one.revision, by);
   }));
   happened(ServiceEvent::Kind::rejected, "Revision/" + source, said_by(by));
+  if (watch_ && watch_->is_healing()) stop_watch({});  // perhaps towards that one
   return Done{};
 }
 

@@ -4,11 +4,6 @@
 
 namespace lockstep::service_simulation {
 
-void Facts::returned(const Key& key) {
-  std::erase(fetched_, key);
-  fetched_.insert(fetched_.begin(), key);
-}
-
 // It is an upgrade if the service knew the same commit as another version compiled it.
 void Facts::stored(const Key& key) {
   if (!stored_.insert(key).second) return;

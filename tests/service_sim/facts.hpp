@@ -42,8 +42,7 @@ class Facts {
 
   const Commit& commit(const std::string& id) const { return commits_.at(id); }
   void committed(const Commit& commit) { commits_[commit.id] = commit; }
-  void returned(const Key& key);  // by a fetch, as valid
-  void stored(const Key& key);    // the program says that it knows it, and has stored that
+  void stored(const Key& key);  // the program says that it knows it, and has stored that
   // Others are forgotten by now, as too old or without files.
   void still_stored(const std::set<Key>& keys) {
     std::erase_if(stored_, [&](const Key& key) { return !keys.contains(key); });
@@ -81,8 +80,6 @@ class Facts {
   bool was_undone(const Setting& setting, const std::string& value) const {
     return undone_.contains({setting, value});
   }
-  // Newest first: by the last fetch that returned it.
-  const std::vector<Key>& fetched() const { return fetched_; }
   std::map<Setting, std::string> wanted(const Key& key) const {
     return wants(commits_.at(source_of(key)), kind_of(key));
   }
@@ -103,7 +100,6 @@ class Facts {
   bool is_approved(const Key& key, const Content& write) const;
 
   std::map<std::string, Commit> commits_;
-  std::vector<Key> fetched_;
   std::set<Key> stored_;
   std::set<Key> upgrades_;
   std::vector<Key> begun_;

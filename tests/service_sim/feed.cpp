@@ -42,34 +42,31 @@ class Folder final : public SourceFolder {
 
 class KindFeed final : public SpecsFeed {
  public:
-  KindFeed(std::unique_ptr<SpecsFeed> real, Kind kind, FeedHooks hooks)
-      : real_(std::move(real)), kind_(kind), hooks_(std::move(hooks)) {}
+  KindFeed(std::unique_ptr<SpecsFeed> real, Kind kind, std::function<void()> called)
+      : real_(std::move(real)), kind_(kind), called_(std::move(called)) {}
 
   FetchedSpecs fetch(const Call& call) override {
-    hooks_.called();
+    called_();
     FetchedSpecs out = real_->fetch(call);
-    if (auto* const valid = std::get_if<ValidSpecs>(&out)) {
-      compile(*valid);
-      hooks_.returned(valid->id);
-    }
-    hooks_.called();
+    if (auto* const valid = std::get_if<ValidSpecs>(&out)) compile(*valid);
+    called_();
     return out;
   }
   LoadedSpecs load(const Revision& revision) override {
-    hooks_.called();
+    called_();
     LoadedSpecs out = real_->load(revision);
     if (auto* const valid = std::get_if<ValidSpecs>(&out)) compile(*valid);
-    hooks_.called();
+    called_();
     return out;
   }
   Result<Done> keep(const std::vector<Revision>& revisions) override {
-    hooks_.called();
+    called_();
     Result<Done> out = real_->keep(revisions);
-    hooks_.called();
+    called_();
     return out;
   }
   Result<std::vector<Revision>> kept() override {
-    hooks_.called();
+    called_();
     return real_->kept();
   }
   std::string title() const override { return real_->title(); }
@@ -89,7 +86,7 @@ class KindFeed final : public SpecsFeed {
 
   std::unique_ptr<SpecsFeed> real_;
   Kind kind_;
-  FeedHooks hooks_;
+  std::function<void()> called_;
 };
 
 }  // namespace
@@ -137,8 +134,9 @@ void compile_otherwise(OpenedCluster& cluster) {
     }
 }
 
-std::unique_ptr<SpecsFeed> make_feed(std::unique_ptr<SpecsFeed> real, Kind kind, FeedHooks hooks) {
-  return std::make_unique<KindFeed>(std::move(real), kind, std::move(hooks));
+std::unique_ptr<SpecsFeed> make_feed(std::unique_ptr<SpecsFeed> real, Kind kind,
+                                     std::function<void()> called) {
+  return std::make_unique<KindFeed>(std::move(real), kind, std::move(called));
 }
 
 }  // namespace lockstep::service_simulation

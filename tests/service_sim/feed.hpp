@@ -42,12 +42,10 @@ Key key_of(const RevisionId& id);
 std::string source_of(const Key& key);
 Kind kind_of(const Key& key);
 
-struct FeedHooks {
-  std::function<void()> called;                     // before and after each call
-  std::function<void(const RevisionId&)> returned;  // by a fetch, as valid
-};
 // The real feed, whose specs compile to other intents for a program of the other kind.
-std::unique_ptr<SpecsFeed> make_feed(std::unique_ptr<SpecsFeed> real, Kind kind, FeedHooks hooks);
+// `called`: before and after each of its calls.
+std::unique_ptr<SpecsFeed> make_feed(std::unique_ptr<SpecsFeed> real, Kind kind,
+                                     std::function<void()> called);
 // As that feed does.
 void compile_otherwise(OpenedCluster& cluster);
 

@@ -126,10 +126,8 @@ void World::begin_process() {
   process_->executor = std::make_unique<SimulatedExecutor>(random_.next(), delays_, clock_);
   process_->executor->wall_epoch = wall_epoch_;
   process_->executor->after_step = [this] { after_step(); };
-  process_->feed =
-      make_feed(make_specs_feed(repository_.source(), {.keeps = directory_.path() + "/keeps"}), version_.kind,
-                {.called = [this] { may_be_killed(kill_chance_); },
-                 .returned = [this](const RevisionId& id) { facts_.returned(key_of(id)); }});
+  process_->feed = make_feed(make_specs_feed(repository_.source(), {.keeps = directory_.path() + "/keeps"}),
+                             version_.kind, [this] { may_be_killed(kill_chance_); });
   ServiceSettings settings;
   settings.version = version_.name;
   ServiceSeams seams{.drivers = drivers_,
@@ -146,6 +144,7 @@ void World::begin_process() {
   record("lockstep " + version_.name + " starts");
   count("starts");
   status_seen_ = 0;
+  states_.clear();
   process_->service = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
   process_->service->start([this](const Result<Done>&) { process_->ended = true; });
 }

@@ -63,6 +63,8 @@ void World::check_begun(std::uint64_t id, const ChangeFact& change) {
   if (change.claim != Claim::rollback) {
     note_refusals();
     rolled_back_.clear();
+    const std::string last = last_begun_ == 0 ? "kept" : journal_.outcome(last_begun_);
+    if (last != "kept" && last != "needs approval" && !last.starts_with("undone")) facts_.changed_by_others();
     last_begun_ = id;
   }
   if (change.claim == Claim::goal) count("changes for a revision");
@@ -203,13 +205,14 @@ void World::follow_revision(const RevisionStatus& one) {
     violation(key + " was rejected, and is " + std::string(words(state)[static_cast<std::size_t>(state)]));
   const auto known = states_.find(one.shown.revision);
   if (known != states_.end() && known->second == state) return;
+  const bool is_news = known != states_.end();  // of this process
   states_[one.shown.revision] = state;
   record(key + " is " + std::string(words(state)[static_cast<std::size_t>(state)]) + ": " + one.shown.why);
   if (state == RevisionState::running) facts_.began(key);
   if (state == RevisionState::kept) {
     count("revisions kept");
     // What could not be read was left out.
-    if (shows_all()) check_has(key, "is kept");
+    if (shows_all() && is_news) check_has(key, "is kept");
     facts_.kept(key);
     const auto last = std::find_if(changes_.rbegin(), changes_.rend(), [](const auto& change) {
       return change.second.claim != Claim::rollback && change.second.claim != Claim::drift;
@@ -307,10 +310,9 @@ void World::check_has(const Key& key, const std::string& as) {
 // The newest that the service can know, that no gate refused and nobody rejected.
 std::optional<Key> World::goal() {
   const auto status = process_->service->status();
-  for (const Key& key : facts_.fetched()) {
-    const bool is_known = std::ranges::any_of(
-        status->revisions, [&key](const RevisionStatus& one) { return key_of(one.shown.revision) == key; });
-    if (!is_known || facts_.is_out(key)) continue;
+  for (const RevisionStatus& one : status->revisions) {
+    const Key key = key_of(one.shown.revision);
+    if (facts_.is_out(key)) continue;
     if (key == key_of(facts_.commit(source_of(key)), version_.kind)) return key;
     count("goals that this version does not compile");
     return std::nullopt;

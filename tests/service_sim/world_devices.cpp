@@ -52,9 +52,11 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   Place& place = places_[target.device];
   if (!place.device) {
     place.device = std::make_unique<SimulatedDevice>(target.device, random_.next());
-    place.device->effects = [name = target.device, want = target.intent.want](Tree& tree) {
+    place.device->effects = [this, name = target.device, want = target.intent.want](Tree& tree) {
       for (const Entry& entry : want.entries())
         if (!is_of_profile(setting(name, entry.path.text()))) tree.set(entry.path, entry.value);
+      for (const Group group : {Group::open, Group::all})
+        found_[setting(name, path_of(group))].insert(tree.value(*Path::parse(path_of(group))).to_string());
     };
     place.device->reboot();  // sets the effects
     if (target.device.starts_with("gpu"))

@@ -10,6 +10,13 @@ namespace {
 
 using std::chrono::minutes;
 
+// What somebody names by its commit.
+bool is_newest_of_source(const ServiceStatus& status, const RevisionStatus& one) {
+  return std::ranges::find_if(status.revisions, [&one](const RevisionStatus& other) {
+           return other.shown.revision.source == one.shown.revision.source;
+         })->shown.revision == one.shown.revision;
+}
+
 SpokenBy ann() { return {.who = "operator ann", .reason = "simulated"}; }
 
 }  // namespace
@@ -130,7 +137,7 @@ void World::approve_something() {
   if (!random_.chance(approves_)) return;
   const auto status = process_->service->status();
   for (const RevisionStatus& one : status->revisions) {
-    if (one.shown.waits.empty() || random_.chance(0.3)) continue;
+    if (!is_newest_of_source(*status, one) || one.shown.waits.empty() || random_.chance(0.3)) continue;
     const Key key = key_of(one.shown.revision);
     std::vector<std::string> steps(one.shown.waits.begin(), one.shown.waits.end());
     switch (random_.below(4)) {
@@ -158,7 +165,7 @@ void World::approve_all() {
 void World::reject_something() {
   const auto status = process_->service->status();
   for (const RevisionStatus& one : status->revisions) {
-    if (one.shown.waits.empty() || random_.chance(0.3)) continue;
+    if (!is_newest_of_source(*status, one) || one.shown.waits.empty() || random_.chance(0.3)) continue;
     rejections_.insert(key_of(one.shown.revision));
     const bool done = said("reject", process_->service->reject(one.shown.revision.source, ann()));
     if (done && !dies_) facts_.said_rejected(key_of(one.shown.revision));

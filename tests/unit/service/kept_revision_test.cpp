@@ -2,60 +2,91 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include "tests/unit/session/temporary_folder.hpp"
 
 namespace lockstep {
 namespace {
 
-class Here final : public SourceFolder {
+namespace fs = std::filesystem;
+
+class PlainFolder final : public SourceFolder {
  public:
-  explicit Here(std::string path) : path_(std::move(path)) {}
+  explicit PlainFolder(std::string path) : path_(std::move(path)) {}
   const std::string& path() const override { return path_; }
 
  private:
   std::string path_;
 };
 
-class KeptRevisions : public testing::Test {
- protected:
-  Revision revision(const std::string& id, const std::string& text) {
-    folder.write(id + "/fabric.yaml", text);
-    return {.id = id, .author = "Ada", .subject = "s" + id, .folder = std::make_shared<Here>(path(id))};
-  }
-  std::string path(const std::string& name) const { return folder.path() + "/" + name; }
-  static std::string text_of(const Revision& one) {
-    std::ifstream file(one.folder->path() + "/fabric.yaml");
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  TemporaryFolder folder;
-};
-
-TEST_F(KeptRevisions, ThereAreNoneBeforeTheFirst) {
-  const auto none = kept_revisions(path("keeps"));
-  ASSERT_TRUE(none) << none.error().text();
-  EXPECT_TRUE(none->empty());
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST_F(KeptRevisions, AreReadInTheirOrderAndReplaceTheFormerOnes) {
-  ASSERT_TRUE(keep_revisions({revision("a", "old")}, path("keeps")));
-  ASSERT_TRUE(keep_revisions({revision("b", "one"), revision("c", "two")}, path("keeps")));
-  const auto kept = kept_revisions(path("keeps"));
+TEST(KeptRevision, IsTheSameFilesAfterwards) {
+  TemporaryFolder folder;
+  const std::string binary("a\0b\xff\n", 5);
+  folder.write("from/pod/fabric.yaml", "kind: Fabric\n");
+  folder.write("from/allocations.lock", binary);
+  fs::create_directory_symlink("pod", folder.path() + "/from/same");
+  const Revision was{.id = "3f2a",
+                     .author = "Ada",
+                     .subject = "cables",
+                     .made = "2026-11-28T10:00:00Z",
+                     .signer = "ada",
+                     .folder = std::make_shared<PlainFolder>(folder.path() + "/from")};
+  const std::string keeps = folder.path() + "/keeps";
+  EXPECT_TRUE(kept_revisions(keeps)->empty()) << "nothing was kept";
+  ASSERT_TRUE(keep_revisions({was}, keeps));
+  fs::remove_all(folder.path() + "/from");
+  const Result<std::vector<Revision>> kept = kept_revisions(keeps);
+  ASSERT_TRUE(kept) << kept.error().text();
+  ASSERT_EQ(kept->size(), 1U);
+  const Revision& is = kept->front();
+  EXPECT_EQ(is.id, "3f2a");
+  EXPECT_EQ(is.author, "Ada");
+  EXPECT_EQ(is.subject, "cables");
+  EXPECT_EQ(is.signer, "ada");
+  EXPECT_EQ(text_of(is.folder->path() + "/pod/fabric.yaml"), "kind: Fabric\n");
+  EXPECT_EQ(text_of(is.folder->path() + "/allocations.lock"), binary);
+  EXPECT_EQ(text_of(is.folder->path() + "/same/fabric.yaml"), "kind: Fabric\n");
+}
+
+TEST(KeptRevision, ADamagedFileIsAnErrorAndWritesNothingOutside) {
+  TemporaryFolder folder;
+  const std::string keeps = folder.path() + "/keeps";
+  folder.write("from/a.yaml", "x");
+  const Revision was{.id = "3f2a", .folder = std::make_shared<PlainFolder>(folder.path() + "/from")};
+  ASSERT_TRUE(keep_revisions({was}, keeps));
+  const std::string whole = text_of(keeps + "/kept.cbor");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    std::ofstream(keeps + "/kept.cbor", std::ios::trunc | std::ios::binary) << whole.substr(0, length);
+    EXPECT_FALSE(kept_revisions(keeps)) << length << " of " << whole.size() << " bytes";
+  }
+  std::string outside = whole;
+  outside.replace(outside.find("a.yaml"), 6, "../bad");
+  std::ofstream(keeps + "/kept.cbor", std::ios::trunc | std::ios::binary) << outside;
+  EXPECT_FALSE(kept_revisions(keeps));
+  EXPECT_FALSE(fs::exists(keeps + "/bad"));
+}
+
+TEST(KeptRevision, AreReadInTheirOrderAndReplaceTheFormerOnes) {
+  TemporaryFolder folder;
+  const std::string keeps = folder.path() + "/keeps";
+  const auto revision = [&](const std::string& id) {
+    folder.write(id + "/a.yaml", id);
+    return Revision{.id = id, .folder = std::make_shared<PlainFolder>(folder.path() + "/" + id)};
+  };
+  ASSERT_TRUE(keep_revisions({revision("old")}, keeps));
+  ASSERT_TRUE(keep_revisions({revision("b"), revision("a")}, keeps));
+  const Result<std::vector<Revision>> kept = kept_revisions(keeps);
   ASSERT_TRUE(kept) << kept.error().text();
   ASSERT_EQ(kept->size(), 2U);
-  EXPECT_EQ((*kept)[0].id, "b");
-  EXPECT_EQ((*kept)[0].subject, "sb");
-  EXPECT_EQ(text_of((*kept)[0]), "one");
-  EXPECT_EQ((*kept)[1].id, "c");
-  EXPECT_EQ(text_of((*kept)[1]), "two");
-}
-
-TEST_F(KeptRevisions, ADamagedFileIsAnError) {
-  ASSERT_TRUE(keep_revisions({revision("a", "text")}, path("keeps")));
-  folder.write("keeps/kept.cbor", "nonsense");
-  EXPECT_FALSE(kept_revisions(path("keeps")));
+  EXPECT_EQ((*kept)[0].id + (*kept)[1].id, "ba");
+  EXPECT_EQ(text_of((*kept)[1].folder->path() + "/a.yaml"), "a");
 }
 
 }  // namespace
