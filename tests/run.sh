@@ -2,11 +2,12 @@
 # run.sh [fast|vm|all|soak|lint|mutants]: runs the tests; installs missing packages.
 # fast (the default): the fast suite, built with ASan and UBSan.
 # vm: the tests under Debian's own kernel in an emulated machine.
-# all: fast and vm, and in addition clang-tidy on what the last 40 commits changed; the executor, the engine, the session and
-# the benchmarks under TSan; and, on an optimised build, the twin end to end, 400 seeds of simulated clusters, 1,000 of a
+# all: fast and vm, and in addition clang-tidy on what the last 40 commits changed; the executor, the engine and the benchmarks
+# under TSan; and, on an optimised build, the twin end to end, 400 seeds of simulated clusters, 1,000 of a
 # service, and more hostile specs.
 # soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 20,000 of a service, 100 killed gated applies,
-# 300 applies of which controllers and agents are killed, a change tried on a twin as in CI, and the quickstart through agents.
+# 300 applies of which controllers and agents are killed, a change tried on a twin as in CI, and the quickstart through agents;
+# the session and the API of the service under TSan.
 # lint: clang-tidy on everything; some fifteen minutes.
 # mutants: 200 seeded defects in the engine, one at a time; fails if the tests find too few.
 set -euo pipefail
@@ -23,9 +24,10 @@ fast() {
   ctest --preset asan --parallel 2 --no-tests=error --label-regex fast
 }
 
+# under_tsan PROGRAM...: the longest first.
 under_tsan() {
   cmake --preset tsan >/dev/null
-  local programs=(unit_engine unit_session unit_bench unit_runtime)  # the longest first
+  local programs=("$@")
   cmake --build --preset tsan --target "${programs[@]}"
   # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
   printf '%s\0' "${programs[@]/#/build/tsan/bin/}" | GTEST_BRIEF=1 xargs -0 -n 1 -P 2 setarch "$(uname -m)" -R
@@ -70,7 +72,10 @@ cmake/install-packages.sh test
 case $suite in
   fast) fast ;;
   vm) optimised vm vm_tests ;;
-  soak) optimised soak lockstep lockstep-agent simulate simulate_service ;;
+  soak)
+    under_tsan unit_session unit_api
+    optimised soak lockstep lockstep-agent simulate simulate_service
+    ;;
   lint)
     cmake --preset asan >/dev/null
     cmake --build --preset asan  # generated sources
@@ -79,7 +84,7 @@ case $suite in
   mutants) mutants ;;
   all)
     fast
-    under_tsan
+    under_tsan unit_engine unit_bench unit_runtime
     clang_tidy HEAD~40
     optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests vm_tests unit_compile perf_plan_fleet
     ;;
