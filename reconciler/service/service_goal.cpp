@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+ServiceLoop::Run::Run() = default;
+
 bool ServiceLoop::may_write() const { return leads_ && !record_.suspended && !stopping_; }
 
 // Opened, planned, and begun if something of it may run.
@@ -24,9 +26,12 @@ void ServiceLoop::go_for(const RevisionId& id) {
     doing_ = Doing::opening;
     open(id, [this, id](Opened served) {
       doing_ = Doing::nothing;
-      if (served) goal_ = Goal{id, *std::move(served)};
-      if (!served && !specs_.contains(id)) record_.revisions.lost(id, now());
-      if (!served) go_later(served.error().text());
+      if (served) {
+        goal_ = Goal{id, *std::move(served)};
+      } else {
+        if (!specs_.contains(id)) record_.revisions.lost(id, now());
+        go_later(served.error().text());
+      }
       turn_soon();
     });
     return;

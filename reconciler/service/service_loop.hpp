@@ -117,6 +117,7 @@ class ServiceLoop {
   };
   // The change under way, from before its first observation.
   struct Run {
+    Run();
     RevisionId id;
     ApplyRequest request;
     bool to_judge = false;     // changes of earlier runs
