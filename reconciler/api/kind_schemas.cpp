@@ -18,7 +18,7 @@ Json time_schema() { return {{"type", "string"}, {"format", "date-time"}}; }
 Json or_null(Json schema) { return {{"oneOf", Json::array({std::move(schema), {{"type", "null"}}})}}; }
 Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
-Json object_with(Json properties, std::vector<const char*> required = {}) {
+Json object_with(Json properties, const std::vector<const char*>& required = {}) {
   Json out{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) out["required"] = required;
   return out;
