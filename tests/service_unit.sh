@@ -32,6 +32,11 @@ config '  folder: specs
 expect 1 "write one of them" serve
 config '  git: {repository: "ftp://example.org/specs.git"}'
 expect 1 "address is of a kind that is not supported" serve
+# The folder of a socket is not changed for it: it may be /tmp.
+mkdir -m 755 "$work/open" "$work/specs"
+config '  folder: specs'
+expect 1 "others may enter it" serve --listen "unix:$work/open/api.sock"
+[ "$(stat -c %a "$work/open")" = 755 ] || fail "the mode of the socket's folder is $(stat -c %a "$work/open") now"
 rm "$work/serve.yaml"
 expect 1 "no such file" serve
 failed_none

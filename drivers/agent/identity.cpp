@@ -16,14 +16,6 @@ constexpr std::array<std::string_view, 6> kRoles{"device", "controller", "reader
                                                  "viewer", "operator",   "admin"};
 constexpr std::size_t kNameMax = 253;  // characters of a DNS name (RFC 1035 2.3.4)
 
-bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  };
-  return !text.empty() && text.size() <= kNameMax && std::all_of(text.begin(), text.end(), fits);
-}
-
 std::string quoted(std::string_view text) { return "'" + one_line(text) + "'"; }
 
 Error not_an_identity(std::string_view uri, const std::string& why) {
@@ -31,6 +23,14 @@ Error not_an_identity(std::string_view uri, const std::string& why) {
 }
 
 }  // namespace
+
+bool is_identity_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !text.empty() && text.size() <= kNameMax && std::all_of(text.begin(), text.end(), fits);
+}
 
 std::string PeerIdentity::text() const {
   std::string out(kPrefix);
@@ -50,8 +50,8 @@ Result<PeerIdentity> parse_identity(std::string_view uri) {
   if (role == kRoles.end())
     return not_an_identity(
         uri, "has role " + quoted(word) + ", not device, controller, reader, viewer, operator or admin");
-  if (!is_name(cluster)) return not_an_identity(uri, "has an invalid cluster name");
-  if (!is_name(name)) return not_an_identity(uri, "has an invalid name");
+  if (!is_identity_name(cluster)) return not_an_identity(uri, "has an invalid cluster name");
+  if (!is_identity_name(name)) return not_an_identity(uri, "has an invalid name");
   return PeerIdentity{std::string(cluster), static_cast<PeerRole>(role - kRoles.begin()), std::string(name)};
 }
 

@@ -19,6 +19,9 @@ namespace lockstep {
 
 enum class PeerRole : std::uint8_t { device, controller, reader, viewer, operator_, admin };
 
+// Of a cluster, or of who it names: 1 to 253 characters of [A-Za-z0-9._-].
+bool is_identity_name(std::string_view text);
+
 struct PeerIdentity {
   std::string cluster;
   PeerRole role = PeerRole::reader;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "drivers/agent/tls_verify.hpp"
+#include "specs/files/file_stamp.hpp"
 #include "specs/files/read_file.hpp"
 
 namespace lockstep {
@@ -138,19 +139,8 @@ Result<TlsContext> tls_context(const TlsFiles& files, bool server) {
 
 std::string stamp_of(const TlsFiles& files) {
   std::string out;
-  for (const std::string* const file : {&files.ca, &files.certificate, &files.key, &files.revoked}) {
-    struct stat found {};
-    if (file->empty() || ::stat(file->c_str(), &found) != 0) {
-      out += "-;";
-      continue;
-    }
-    // The inode as well: a replaced file may have the size and, within a clock tick, the time of the former.
-    for (const auto part :
-         {static_cast<long long>(found.st_mtim.tv_sec), static_cast<long long>(found.st_mtim.tv_nsec),
-          static_cast<long long>(found.st_size), static_cast<long long>(found.st_ino)})
-      out += std::to_string(part) + ",";
-    out += ";";
-  }
+  for (const std::string* const file : {&files.ca, &files.certificate, &files.key, &files.revoked})
+    out += file_stamp(*file) + ";";
   return out;
 }
 

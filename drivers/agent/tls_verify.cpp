@@ -228,6 +228,15 @@ std::string alert_reason(int alert) {
          (may_be_early ? " (not valid yet by the clock there, or as its log says)" : "");
 }
 
+std::string subject_of(const PeerIdentity& identity) { return "the certificate of " + identity.text(); }
+
+Result<PeerIdentity> identity_in(const X509* certificate, const std::string& cluster) {
+  TRY(PeerIdentity identity, identity_of(certificate));
+  if (identity.cluster != cluster)
+    return not_accepted(subject_of(identity) + " is for cluster " + identity.cluster + ", not " + cluster);
+  return identity;
+}
+
 }  // namespace
 
 std::string one_line(std::string_view text) {
@@ -249,10 +258,8 @@ int keep_verify_reason(int good, X509_STORE_CTX* store) {
 
 Result<Done> verify_agent(SSL* tls, const WantedPeer& wanted) {
   TRY(const X509* const certificate, verified(tls));
-  TRY(const PeerIdentity identity, identity_of(certificate));
-  const std::string subject = "the certificate of " + identity.text();
-  if (identity.cluster != wanted.cluster)
-    return not_accepted(subject + " is for cluster " + identity.cluster + ", not " + wanted.cluster);
+  TRY(const PeerIdentity identity, identity_in(certificate, wanted.cluster));
+  const std::string subject = subject_of(identity);
   if (identity.role != PeerRole::device) return not_accepted(subject + " is not for a device");
   if (identity.name != wanted.device)
     return not_accepted(subject + " is for device " + identity.name + ", not " + wanted.device);
@@ -263,10 +270,8 @@ Result<Done> verify_agent(SSL* tls, const WantedPeer& wanted) {
 
 Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster) {
   TRY(const X509* const certificate, verified(tls));
-  TRY(PeerIdentity identity, identity_of(certificate));
-  const std::string subject = "the certificate of " + identity.text();
-  if (identity.cluster != cluster)
-    return not_accepted(subject + " is for cluster " + identity.cluster + ", not " + cluster);
+  TRY(PeerIdentity identity, identity_in(certificate, cluster));
+  const std::string subject = subject_of(identity);
   if (identity.role == PeerRole::device)
     return not_accepted(subject + " is for a device, not for a controller or reader");
   if (identity.role != PeerRole::controller && identity.role != PeerRole::reader)
@@ -276,10 +281,8 @@ Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster) {
 
 Result<PeerIdentity> verify_user(SSL* tls, const std::string& cluster) {
   TRY(const X509* const certificate, verified(tls));
-  TRY(PeerIdentity identity, identity_of(certificate));
-  const std::string subject = "the certificate of " + identity.text();
-  if (identity.cluster != cluster)
-    return not_accepted(subject + " is for cluster " + identity.cluster + ", not " + cluster);
+  TRY(PeerIdentity identity, identity_in(certificate, cluster));
+  const std::string subject = subject_of(identity);
   if (identity.role != PeerRole::viewer && identity.role != PeerRole::operator_ &&
       identity.role != PeerRole::admin)
     return not_accepted(subject + " is not for a viewer, operator or admin");

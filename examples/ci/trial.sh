@@ -17,7 +17,7 @@ OUT=$(realpath "$OUT")
 work=$OUT/trial
 specs=$work/specs  # one folder: a twin is that of its folder
 export LOCKSTEP_STATE_DIR=$work/state
-# On a twin nobody's jobs are disturbed, and every hold that a person lifts is lifted: the change itself is tried.
+# A twin runs no jobs that could be disturbed, so every hold that can be approved is approved: the change itself is tried.
 approved=(--yes --confirm-deletion --approve "approval,budget,drain,far-end")
 
 # Processes that have the folder as an argument: an apply outlives a trial that is killed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 
+#include "drivers/posix/random_uuid.hpp"
 #include "reconciler/api/api_service.hpp"
 
 namespace lockstep::api {
@@ -39,7 +40,7 @@ Answer readiness_answer(const ServiceStatus& status) {
 }
 
 AuditLine ApiService::audit_line(const PlannedRequest& request) const {
-  const Result<std::string> id = random_id();
+  const Result<std::string> id = random_uuid("the audit log");
   return {.id = id ? *id : "",
           .at = std::chrono::system_clock::now(),
           .caller = request.as->caller,

@@ -145,7 +145,7 @@ std::optional<Answer> ApiService::refuse_role(const PlannedRequest& request) {
   const ActionRow& action = *request.route.action;
   if (request.as->caller.role >= action.role) return std::nullopt;
   const std::string why = request.as->caller.who() + " may not " + std::string(action.word) +
-                          ": this needs the role " + std::string(word_of(action.role));
+                          ": this needs the role " + std::string(to_string(action.role));
   AuditLine line = audit_line(request);
   line.stage = AuditLine::Stage::complete;
   line.outcome = why;

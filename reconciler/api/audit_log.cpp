@@ -16,7 +16,7 @@
 namespace lockstep::api {
 namespace {
 
-// As many as a person names; the whole number is beside them, and the store has what was approved.
+// A choice: the total is logged beside them, and the store has what was approved.
 constexpr std::size_t kStepsAudited = 1000;
 
 }  // namespace
@@ -27,7 +27,7 @@ std::string audit_text(const AuditLine& line) {
                      {"id", line.id},
                      {"stage", complete ? "ResponseComplete" : "RequestReceived"},
                      {"who", line.caller.name},
-                     {"role", word_of(line.caller.role)},
+                     {"role", to_string(line.caller.role)},
                      {"credential", line.caller.credential},
                      {"from", line.caller.from},
                      {"action", line.action},

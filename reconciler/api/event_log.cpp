@@ -1,22 +1,9 @@
 #include "reconciler/api/event_log.hpp"
 
-#include <fmt/format.h>
-#include <openssl/rand.h>
-
-#include <array>
 #include <charconv>
 #include <utility>
 
 namespace lockstep::api {
-
-Result<std::string> random_id() {
-  std::array<unsigned char, 8> bytes{};  // among 100,000, two are alike with 3e-10
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
-    return Error{ErrorKind::transient, "no random numbers from OpenSSL"};
-  std::string out;
-  for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
-  return out;
-}
 
 void EventLog::listen(std::function<void()> then) {
   const std::scoped_lock lock(listening_);

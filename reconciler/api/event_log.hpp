@@ -2,9 +2,9 @@
 //
 // Promises: any thread. Numbers increase by one; with the log's epoch, a random id of this start of the
 // service, they make positions ("EPOCH-SEQ") that mean the same for as long as the epoch lasts. The newest
-// `capacity` entries are kept, so memory is bounded whatever readers do: one that is slower, and one that
-// comes with a position of another epoch or one that is no longer kept, is told to begin anew (`reset`) and
-// never misses an entry without being told.
+// `capacity` entries are kept, so memory is bounded whatever readers do: one that is slower, or
+// whose position is of another epoch or no longer kept, gets a `reset` and starts again: no reader misses an
+// entry without a reset.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,6 @@
 #include "reconciler/api/api_object.hpp"
 
 namespace lockstep::api {
-
-// 16 hexadecimal digits, of which no two are alike. Refuses (transient) if the system has no random numbers.
-Result<std::string> random_id();
 
 struct LogEntry {
   std::uint64_t sequence = 0;

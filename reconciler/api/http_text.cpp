@@ -26,7 +26,7 @@ std::string first_lines(Http status, std::string_view type, std::time_t now) {
   std::string out = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", code,
                                 std::string_view(reason.data(), reason.size()), http_date(now));
   if (!type.empty()) out += fmt::format("Content-Type: {}\r\n", type);
-  // What somebody may read depends on who asks, and on now; and nothing here is to be guessed to be HTML.
+  // Not cached: what is returned depends on the caller and the time. No content sniffing: none is HTML.
   return out + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 }
 

@@ -59,13 +59,6 @@ constexpr std::array kActions{
 
 }  // namespace
 
-std::optional<Role> parse_role(std::string_view word) {
-  const auto all = words(Role{});
-  const auto found = std::ranges::find(all, word);
-  if (found == all.end()) return std::nullopt;
-  return static_cast<Role>(found - all.begin());
-}
-
 std::span<const KindRow, kKinds> kinds() { return kRows; }
 
 const KindRow& row_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }

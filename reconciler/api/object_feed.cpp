@@ -57,7 +57,8 @@ bool ends_a_change(ServiceEvent::Kind kind) {
 
 ApiObjectPtr Board::find(Kind kind, const std::string& name) const {
   const std::vector<ApiObjectPtr>& all = of(kind);
-  const auto found = std::ranges::find(all, name, [](const ApiObjectPtr& one) { return one->name; });
+  const auto found =
+      std::ranges::find(all, name, [](const auto& one) -> const std::string& { return one->name; });
   return found == all.end() ? nullptr : *found;
 }
 

@@ -88,7 +88,7 @@ std::string capitalized(std::string_view word) {
 }
 
 Json revision_conditions(const Revisions::Shown& shown) {
-  const std::string reason = capitalized(words(shown.state)[static_cast<std::size_t>(shown.state)]);
+  const std::string reason = capitalized(to_string(shown.state));
   Json out = Json::array();
   out.push_back(condition("Ready", shown.state == RevisionState::kept, reason, shown.why, shown.since));
   if (shown.state == RevisionState::pending || shown.state == RevisionState::running)
@@ -183,7 +183,7 @@ std::string revision_name(const ServiceStatus& status, std::size_t i) {
 nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const ObjectMeta& meta) {
   const RevisionStatus& one = status.revisions[i];
   const Revisions::Shown& shown = one.shown;
-  const std::string_view state = words(shown.state)[static_cast<std::size_t>(shown.state)];
+  const std::string_view state = to_string(shown.state);
   Json out = object_of(Kind::revision, revision_name(status, i), meta);
   out["spec"] = id_json(shown.revision);
   put_text(out["spec"], "author", one.author);
@@ -261,7 +261,7 @@ nlohmann::json event_object(const ServiceEvent& event, const std::string& name, 
   out["metadata"]["creationTimestamp"] = at;
   out["involvedObject"] = {{"kind", event.object.substr(0, slash)},
                            {"name", slash == event.object.npos ? "" : event.object.substr(slash + 1)}};
-  out["reason"] = words(event.kind)[static_cast<std::size_t>(event.kind)];
+  out["reason"] = to_string(event.kind);
   out["message"] = event.message;
   out["type"] = warns ? "Warning" : "Normal";
   out["firstTimestamp"] = at;

@@ -8,6 +8,7 @@
 #include "reconciler/api/list_page.hpp"
 #include "reconciler/api/routes.hpp"
 #include "specs/language/api_version.hpp"
+#include "specs/language/words.hpp"
 
 namespace lockstep::api {
 namespace {
@@ -74,7 +75,7 @@ Json operation(const std::string& id, std::string_view tag, std::string_view wha
   return {{"operationId", id},
           {"tags", {tag}},
           {"summary", what},
-          {"x-lockstep-role", word_of(role)},
+          {"x-lockstep-role", to_string(role)},
           {"security", {{{"token", Json::array()}}, {{"certificate", Json::array()}}}}};
 }
 
@@ -130,7 +131,7 @@ Json action_operation(const ActionRow& action) {
 }
 
 Json webhook_operation(Forge forge) {
-  const std::string name(words(forge)[static_cast<std::size_t>(forge)]);
+  const std::string name(to_string(forge));
   Json out{{"operationId", name + "Webhook"},
            {"tags", {"webhooks"}},
            {"summary", "For " + name + ": the specs have changed. Only the signature is read of the body."},
@@ -167,7 +168,7 @@ Json all_paths() {
     out[std::string(kVersionPath) + "/" + std::string(row_of(action.kind).plural) +
         "/{name}:" + std::string(action.word)]["post"] = action_operation(action);
   for (const std::string_view forge : words(Forge{}))
-    out["/webhooks/" + std::string(forge)]["post"] = webhook_operation(*parse_forge(forge));
+    out["/webhooks/" + std::string(forge)]["post"] = webhook_operation(*spelled<Forge>(forge));
   for (const PlainRoute& route : kPlainRoutes) out[std::string(route.path)]["get"] = plain_operation(route);
   return out;
 }

@@ -4,16 +4,15 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "specs/language/said.hpp"
 
 namespace lockstep::api {
 
 enum class Role : std::uint8_t { viewer, operator_, admin };
 constexpr auto words(Role) { return std::to_array<std::string_view>({"viewer", "operator", "admin"}); }
-constexpr std::string_view word_of(Role role) { return words(role)[static_cast<std::size_t>(role)]; }
-std::optional<Role> parse_role(std::string_view word);
 
 // Somebody whose credential was accepted.
 struct Caller {
@@ -22,7 +21,7 @@ struct Caller {
   std::string credential{};  // "token", "certificate" or "user" (of this machine, over the UNIX socket)
   std::string from{};        // "192.0.2.7", or "this machine"
   // "operator ann", as SpokenBy::who has it.
-  std::string who() const { return std::string(word_of(role)) + " " + name; }
+  std::string who() const { return std::string(to_string(role)) + " " + name; }
   // Whose limits a request counts against.
   std::string key() const { return credential + ":" + name; }
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "specs/language/words.hpp"
+
 namespace lockstep::api {
 namespace {
 
@@ -25,7 +27,7 @@ Route route_of(const RequestTarget& target) {
     for (const PlainRoute& one : kPlainRoutes)
       if (one.path.substr(1) == path[0]) return {.what = one.what};
   if (path.size() == 2 && path[0] == "webhooks") {
-    const auto forge = parse_forge(path[1]);
+    const auto forge = spelled<Forge>(path[1]);
     return forge ? Route{.what = What::webhook, .forge = *forge} : Route{};
   }
   if (path.size() < 3 || path.size() > 4 ||

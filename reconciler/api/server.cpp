@@ -17,6 +17,7 @@
 
 #include "reconciler/api/listen_address.hpp"
 #include "reconciler/api/server_connection.hpp"
+#include "specs/files/file_stamp.hpp"
 #include "specs/files/own_folder.hpp"
 
 namespace lockstep::api {

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "drivers/agent/identity.hpp"
+#include "specs/files/file_stamp.hpp"
 #include "specs/files/read_file.hpp"
+#include "specs/language/words.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep::api {
@@ -13,14 +16,6 @@ namespace {
 
 // Of kTokensMax lines with the longest names, and comments.
 constexpr std::size_t kTokenFileMax = std::size_t{1} << 20;
-constexpr std::size_t kOwnerNameMax = 253;  // as in certificates (drivers/agent/identity.cpp)
-
-bool is_owner_name(std::string_view text) {
-  return !text.empty() && text.size() <= kOwnerNameMax && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  });
-}
 
 Result<TokenOwner> owner_in(std::string_view line) {
   const auto wrong = [](const char* what) { return Error{ErrorKind::denied, what}; };
@@ -29,8 +24,8 @@ Result<TokenOwner> owner_in(std::string_view line) {
   if (second == line.npos) return wrong("is not NAME:ROLE:SHA256");
   TokenOwner out;
   out.name = line.substr(0, first);
-  if (!is_owner_name(out.name)) return wrong("has an invalid name: use [A-Za-z0-9._-]");
-  const auto role = parse_role(line.substr(first + 1, second - first - 1));
+  if (!is_identity_name(out.name)) return wrong("has an invalid name: use [A-Za-z0-9._-]");
+  const auto role = spelled<Role>(line.substr(first + 1, second - first - 1));
   if (!role) return wrong("has an unknown role: use viewer, operator or admin");
   out.role = *role;
   const auto hash = parse_sha256(line.substr(second + 1));
@@ -80,19 +75,6 @@ ReadTokens read_tokens(const std::string& file) {
   const FileText read = read_named(file, kTokenFileMax);
   if (!read) return {{}, {read.why}};
   return parse_tokens(file, read.text);
-}
-
-std::string file_stamp(const std::string& file) {
-  struct stat found {};
-  if (file.empty() || ::stat(file.c_str(), &found) != 0) return "-";
-  std::string out;
-  // The inode and the change of the mode as well: a replaced file may have the size and time of the former.
-  for (const auto part :
-       {static_cast<long long>(found.st_mtim.tv_sec), static_cast<long long>(found.st_mtim.tv_nsec),
-        static_cast<long long>(found.st_ctim.tv_sec), static_cast<long long>(found.st_ctim.tv_nsec),
-        static_cast<long long>(found.st_size), static_cast<long long>(found.st_ino)})
-    out += std::to_string(part) + ",";
-  return out;
 }
 
 Result<TokenFile> TokenFile::open(const std::string& file) {

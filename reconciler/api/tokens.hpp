@@ -56,7 +56,4 @@ class TokenFile {
   std::vector<TokenOwner> owners_;
 };
 
-// When a file changed last: another text after it was written or replaced.
-std::string file_stamp(const std::string& file);
-
 }  // namespace lockstep::api

@@ -36,13 +36,6 @@ EVP_MAC_CTX* new_hmac(const std::string& secret) {
 
 }  // namespace
 
-std::optional<Forge> parse_forge(std::string_view word) {
-  const auto all = words(Forge{});
-  const auto found = std::ranges::find(all, word);
-  if (found == all.end()) return std::nullopt;
-  return static_cast<Forge>(found - all.begin());
-}
-
 std::string_view proof_header(Forge forge) {
   switch (forge) {
     case Forge::github: return "X-Hub-Signature-256";

@@ -23,7 +23,6 @@ namespace lockstep::api {
 enum class Forge : std::uint8_t { github, gitlab, gitea };
 inline constexpr std::size_t kForges = 3;
 constexpr auto words(Forge) { return std::to_array<std::string_view>({"github", "gitlab", "gitea"}); }
-std::optional<Forge> parse_forge(std::string_view word);
 // The header that proves a delivery.
 std::string_view proof_header(Forge forge);
 

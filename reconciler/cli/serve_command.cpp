@@ -24,6 +24,7 @@
 #include "reconciler/service/service_config.hpp"
 #include "reconciler/service/service_loop.hpp"
 #include "specs/files/own_folder.hpp"
+#include "specs/language/words.hpp"
 
 namespace lockstep {
 namespace {
@@ -72,29 +73,16 @@ Result<std::unique_ptr<Source>> source_of(const ServiceConfig& config) {
   return make_git_source(std::move(settings));
 }
 
-// The folder of a UNIX socket is this user's alone.
-Result<Done> make_folder_of(const std::string& address) {
-  constexpr std::string_view kUnix = "unix:";
-  if (!address.starts_with(kUnix)) return Done{};
-  return make_private_folder(fs::path(address.substr(kUnix.size())).parent_path().string());
-}
-
 api::ServerSettings api_settings(const ServiceConfig& config) {
   api::ServerSettings out;
   out.listen = config.api.listen;
   out.cluster = config.api.cluster;
-  if (config.api.tls)
-    out.tls = TlsFiles{.ca = config.api.tls->ca,
-                       .certificate = config.api.tls->certificate,
-                       .key = config.api.tls->key,
-                       .revoked = config.api.tls->revoked};
+  out.tls = config.api.tls;
   out.tokens = config.api.tokens;
   out.audit = config.api.audit.empty() ? serve_folder("STATE_DIRECTORY", title_of(config)) + "/audit.jsonl"
                                        : config.api.audit;
   for (const auto& [forge, file] : config.api.webhooks)
-    out.webhook_secrets[forge == "github"   ? api::Forge::github
-                        : forge == "gitlab" ? api::Forge::gitlab
-                                            : api::Forge::gitea] = file;
+    out.webhook_secrets[*spelled<api::Forge>(forge)] = file;
   return out;
 }
 
@@ -160,7 +148,6 @@ Result<Done> Serving::watch_signals() {
 }
 
 Result<Done> Serving::listen() {
-  for (const std::string& address : config_.api.listen) TRY_DONE(make_folder_of(address));
   TRY_DONE(make_private_folder(serve_folder("STATE_DIRECTORY", title_of(config_))));
   api::ServerSettings settings = api_settings(config_);
   settings.log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); };

@@ -89,15 +89,14 @@ std::string section_text(const Section& section, const OpenedCluster& cluster, c
 std::string drivers_text(const TopologyDevice& device) {
   std::string out;
   for (const DriverName name : device.drivers)
-    out += (out.empty() ? "" : ", ") + std::string(words(name)[static_cast<std::size_t>(name)]);
+    out += (out.empty() ? "" : ", ") + std::string(to_string(name));
   return out.empty() ? "no driver" : out;
 }
 
 // "gpu1 of rail-pod (host; linux)".
 std::string title_of(const OpenedCluster& cluster, DeviceIndex device) {
   const TopologyDevice& one = cluster.compiled.topology.devices[device];
-  return compose("{} of {} ({}; {})", one.name, cluster.title(),
-                 words(one.role)[static_cast<std::size_t>(one.role)], drivers_text(one));
+  return compose("{} of {} ({}; {})", one.name, cluster.title(), to_string(one.role), drivers_text(one));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "reconciler/report/watch_report.hpp"
 #include "reconciler/store/utc_text.hpp"
 #include "specs/language/api_version.hpp"
+#include "specs/language/said.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,8 +38,6 @@ Ink ink_of(Kind kind) {
   }
 }
 
-std::string_view name_of(Kind kind) { return words(kind)[static_cast<std::size_t>(kind)]; }
-
 // A commit's hash as git shortens it.
 std::string short_object(const std::string& object) {
   constexpr std::size_t kShort = 12;
@@ -59,12 +58,12 @@ std::string serving_text(const std::string& source, const Terminal& terminal) {
 
 std::string service_event_text(const ServiceEvent& event, const Terminal& terminal) {
   return clock_text(event.at, terminal) +
-         compose("{}  {}{}\n", Shown(pad(terminal.paint(ink_of(event.kind), name_of(event.kind)), 16)),
+         compose("{}  {}{}\n", Shown(pad(terminal.paint(ink_of(event.kind), to_string(event.kind)), 16)),
                  short_object(event.object), event.message.empty() ? "" : "  " + event.message);
 }
 
 nlohmann::json service_event_json(const ServiceEvent& event) {
-  return {{"apiVersion", api_version}, {"kind", "Event"},        {"reason", name_of(event.kind)},
+  return {{"apiVersion", api_version}, {"kind", "Event"},        {"reason", to_string(event.kind)},
           {"at", utc_text(event.at)},  {"object", event.object}, {"message", printable(event.message)}};
 }
 

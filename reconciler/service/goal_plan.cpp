@@ -27,31 +27,30 @@ bool is_held(const Step& step) {
 
 }  // namespace
 
-GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole)
-    : plan_(std::move(plan)), why_confirm_(deletion.why), whole_(whole) {
+GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole) : plan_(std::move(plan)), whole_(whole) {
   digests_.reserve(plan_.steps.size());
   for (const Step& step : plan_.steps) digests_.push_back(step_digest(step));
-  if (!why_confirm_.empty()) deletion_ = digest_of(deletion);
+  if (plan_.empty() || deletion.why.empty()) return;
+  why_confirm_ = deletion.why;
+  deletion_ = digest_of(deletion);
 }
 
 PlannedSteps GoalPlan::planned() const {
   PlannedSteps out;
   out.whole = whole_;
+  const auto hold = [&out](const std::string& digest) {
+    out.steps.insert(digest);
+    out.held.insert(digest);
+  };
+  if (!deletion_.empty()) hold(deletion_);
   for (std::size_t i = 0; i < digests_.size(); ++i) {
     if (plan_.steps[i].stands_by()) continue;
     out.steps.insert(digests_[i]);
     if (!deletion_.empty() || is_held(plan_.steps[i])) out.held.insert(digests_[i]);
   }
   if (out.held.empty()) return out;
-  for (std::size_t i = 0; i < digests_.size(); ++i) {
-    if (!plan_.steps[i].stands_by() || !is_held(plan_.steps[i])) continue;
-    out.steps.insert(digests_[i]);
-    out.held.insert(digests_[i]);
-  }
-  if (!deletion_.empty()) {
-    out.steps.insert(deletion_);
-    out.held.insert(deletion_);
-  }
+  for (std::size_t i = 0; i < digests_.size(); ++i)
+    if (plan_.steps[i].stands_by() && is_held(plan_.steps[i])) hold(digests_[i]);
   return out;
 }
 

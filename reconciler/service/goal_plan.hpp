@@ -1,8 +1,9 @@
 // GoalPlan: a plan that a service made for a revision, with its steps as people approve them.
 //
 // Promises: pure. Each step has a digest; a plan that deletes so much that somebody must confirm it is one
-// more thing to approve, and until then all of its steps wait for it. A remedy that only stands by is
-// approved together with the steps that it stands by, and nothing waits for it alone.
+// more thing to approve, and until then all of its steps wait for it; one without steps deletes nothing. A
+// remedy that only stands by is approved together with the steps that it stands by, and nothing waits for it
+// alone.
 #pragma once
 
 #include <set>

@@ -314,6 +314,11 @@ Result<Done> Revisions::reject(const RevisionId& revision, const SpokenBy& by) {
   return Done{};
 }
 
+std::optional<Revisions::Shown> Revisions::shown(const RevisionId& revision) const {
+  const auto found = std::ranges::find(known_, revision, &Known::id);
+  return found == known_.end() ? std::nullopt : std::optional(found->shown());
+}
+
 std::vector<Revisions::Shown> Revisions::shown() const {
   std::vector<Shown> out;
   for (const Known& one : known_) out.push_back(one.shown());

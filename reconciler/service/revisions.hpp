@@ -127,6 +127,7 @@ class Revisions {
     std::set<std::string> waits{};  // the steps that need approval, by its last plan
   };
   std::vector<Shown> shown() const;  // newest first
+  std::optional<Shown> shown(const RevisionId& revision) const;
   // The last one that was kept, and not refused or rejected since.
   std::optional<RevisionId> last_good() const;
   std::optional<Shown> running() const;

@@ -5,6 +5,8 @@
 
 #include "reconciler/service/revisions.hpp"
 #include "reconciler/service/stored_fields.hpp"
+#include "specs/language/said.hpp"
+#include "specs/language/words.hpp"
 
 namespace lockstep {
 namespace {
@@ -15,10 +17,9 @@ constexpr std::uint64_t kKeptMax = std::uint64_t{1} << 62U;
 
 Result<RevisionState> read_state(const Json& json) {
   TRY(const std::string word, stored::text(json, "state"));
-  constexpr auto kWords = words(RevisionState{});
-  const auto found = std::ranges::find(kWords, word);
-  if (found == kWords.end()) return stored::damaged("'" + word + "' is not a state of a revision");
-  return static_cast<RevisionState>(found - kWords.begin());
+  const auto state = spelled<RevisionState>(word);
+  if (!state) return stored::damaged("'" + word + "' is not a state of a revision");
+  return *state;
 }
 
 Result<const Json*> list(const Json& json, const char* name) {
@@ -31,7 +32,7 @@ Result<const Json*> list(const Json& json, const char* name) {
 
 Json Revisions::known_json(const Known& one) {
   Json out{{"source", one.id.source}, {"intents", one.id.intents},
-           {"version", one.version},  {"state", words(RevisionState{})[static_cast<std::size_t>(one.state)]},
+           {"version", one.version},  {"state", to_string(one.state)},
            {"why", one.why},          {"since", stored::time_json(one.since)},
            {"kept", one.kept},        {"mayRun", one.may_run},
            {"waits", one.waits},      {"whole", one.whole},

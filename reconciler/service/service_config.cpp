@@ -141,8 +141,8 @@ ServiceConfig::Api api_of(const std::string& file, const ServiceApiSpec& spec) {
   if (!spec.listen.empty()) out.listen.clear();
   for (const Said<std::string>& one : spec.listen) out.listen.push_back(*one);
   if (spec.tls.said)
-    out.tls = ServiceConfig::Api::Tls{beside(file, spec.tls->ca), beside(file, spec.tls->certificate),
-                                      beside(file, spec.tls->key), beside(file, spec.tls->revoked)};
+    out.tls = TlsFiles{beside(file, spec.tls->ca), beside(file, spec.tls->certificate),
+                       beside(file, spec.tls->key), beside(file, spec.tls->revoked)};
   out.tokens = beside(file, spec.tokens_file);
   out.audit = beside(file, spec.audit_file);
   if (!spec.webhooks.said) return out;

@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/agent/tls.hpp"
 #include "reconciler/source/folder_source.hpp"
 #include "reconciler/source/git_source.hpp"
 #include "specs/language/struct_types.hpp"
@@ -112,13 +113,7 @@ struct ServiceConfig {
   struct Api {
     std::string cluster{};
     std::vector<std::string> listen{kServiceSocket};
-    struct Tls {
-      std::string ca;
-      std::string certificate;
-      std::string key;
-      std::string revoked;
-    };
-    std::optional<Tls> tls{};
+    std::optional<TlsFiles> tls{};
     std::string tokens{};                           // file; empty: none
     std::string audit{};                            // file; empty: in the state's folder
     std::map<std::string, std::string> webhooks{};  // file with the secret by "github", "gitlab", "gitea"

@@ -96,8 +96,8 @@ void ServiceLoop::adopt(GoalPlan plan) {
   goal_->planned = now();
   goal_->look_at = seams_.executor.now() + with_jitter(settings_.resync_every);
   unsaved_ = true;
-  if (record_.revisions.waiting() == goal_->id && shown_of(goal_->id).waits != asked)
-    ask_for_approval(shown_of(goal_->id));
+  if (record_.revisions.waiting() != goal_->id) return;
+  if (const Revisions::Shown waiting = shown_of(goal_->id); waiting.waits != asked) ask_for_approval(waiting);
 }
 
 void ServiceLoop::ask_for_approval(const Revisions::Shown& waiting) {
@@ -108,9 +108,7 @@ void ServiceLoop::ask_for_approval(const Revisions::Shown& waiting) {
 }
 
 Revisions::Shown ServiceLoop::shown_of(const RevisionId& id) const {
-  for (Revisions::Shown& one : record_.revisions.shown())
-    if (one.revision == id) return std::move(one);
-  return {};
+  return record_.revisions.shown(id).value_or(Revisions::Shown());
 }
 
 // Empty: it is to begin now.
@@ -166,15 +164,15 @@ void ServiceLoop::prepare() {
   if (!revision.author.empty())
     run_->request.revision += " (" + revision.author + ": " + revision.subject + ")";
   const Result<EarlierRuns> earlier = goal_->served->session->prepare_apply(run_->request);
-  if (!earlier) return not_begun(earlier.error().text());
+  if (!earlier) return run_over(earlier.error().text());
   run_->to_judge = earlier->to_judge();
   run_->leaves_owed = earlier->leaves_owed();
-  if (const Result<Done> chosen = choose(); !chosen) return not_begun(chosen.error().text());
+  if (const Result<Done> chosen = choose(); !chosen) return run_over(chosen.error().text());
   doing_ = Doing::preparing;
   observe([this, cordons = cordons_](const std::vector<DeviceState>& states) {
     doing_ = Doing::nothing;
-    if (!may_write() || cordons != cordons_) return not_begun("");
-    if (const Result<Done> done = carry_out(states); !done) not_begun(done.error().text());
+    if (!may_write() || cordons != cordons_) return run_over("");
+    if (const Result<Done> done = carry_out(states); !done) run_over(done.error().text());
   });
 }
 
@@ -188,7 +186,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   const bool begins = record_.revisions.next() == goal_->id &&
                       (plan.plan().empty() || run_->to_judge || plan.can_begin(goal_->may_run) > 0);
   if (!begins) {
-    not_begun("");
+    run_over("");
     return Done{};
   }
   TRY(const std::vector<WrittenEntry> written, session.settle_written(states));
@@ -336,10 +334,8 @@ ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
   return RunEnd::failed;
 }
 
-// A change that was prepared and wrote nothing; `why` is empty: it is looked at again in the next turn.
-void ServiceLoop::not_begun(const std::string& why) { run_over(why); }
-
-// `why`: to be tried again later; empty: not for that.
+// Of a change that ended, or was prepared and wrote nothing. `why`: it is to be tried again later; empty: it
+// is looked at in the next turn.
 void ServiceLoop::run_over(const std::string& why) {
   const bool kept = shown_of(goal_->id).state == RevisionState::kept;
   goal_->served->session->leave();

@@ -117,7 +117,7 @@ bool ServiceLoop::save() {
   const Result<Done> kept = store_->blobs().keep(ServiceRecord::kKey, record_.to_json());
   unsaved_ = !kept;
   if (!kept && record_trouble_.empty())
-    happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_, kept.error().text());
+    happened(ServiceEvent::Kind::record_trouble, cluster_object(), kept.error().text());
   record_trouble_ = kept ? "" : kept.error().text();
   return !unsaved_;
 }
@@ -152,6 +152,8 @@ void ServiceLoop::happened(ServiceEvent::Kind kind, std::string object, std::str
   if (seams_.event) seams_.event({kind, now(), std::move(object), std::move(message)});
 }
 
+std::string ServiceLoop::cluster_object() const { return "Cluster/" + (cluster_ ? cluster_->name : ""); }
+
 std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
   std::vector<RevisionStatus> out;
   for (Revisions::Shown& one : record_.revisions.shown()) {
@@ -168,8 +170,8 @@ std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
 
 void ServiceLoop::publish() {
   ServiceStatus status;
-  status.cluster = cluster_name_;
-  status.twin = twin_;
+  if (cluster_) status.cluster = cluster_->name;
+  status.twin = cluster_ && cluster_->twin;
   status.directory = directory_;
   status.source = source_;
   status.leads = leads_;
@@ -193,7 +195,8 @@ void ServiceLoop::publish() {
 
 namespace {
 
-constexpr std::size_t kShortest = 4;  // of the start of a revision's id: a choice, as git's
+const std::string kDigest = "sha256:";  // how each begins
+constexpr std::size_t kShortest = 4;    // of the start of a revision's id: a choice, as git's
 
 Error unknown(const std::string& what) { return Error{ErrorKind::conflict, what}; }
 
@@ -217,7 +220,7 @@ Result<Revisions::Shown> find_revision(const Revisions& revisions, const std::st
   if (sources.empty()) return unknown("no revision begins with '" + start + "'");
   if (sources.size() > 1) return unknown("more than one revision begins with '" + start + "'");
   return *std::ranges::find(all, *sources.begin(),
-                            [](const Revisions::Shown& one) { return one.revision.source; });
+                            [](const auto& one) -> const std::string& { return one.revision.source; });
 }
 
 Result<std::set<std::string>> find_steps(const std::set<std::string>& waits,
@@ -225,12 +228,13 @@ Result<std::set<std::string>> find_steps(const std::set<std::string>& waits,
   if (starts.empty()) return waits;
   std::set<std::string> out;
   for (const std::string& start : starts) {
-    const std::size_t before = out.size();
-    for (const std::string& step : waits)
-      if (!start.empty() && (step.starts_with(start) || step.starts_with("sha256:" + start)))
-        out.insert(step);
-    if (out.size() == before) return unknown("no step that waits begins with '" + start + "'");
-    if (out.size() > before + 1) return unknown("more than one step that waits begins with '" + start + "'");
+    const std::string whole = start.starts_with(kDigest) ? start : kDigest + start;
+    const auto found = waits.lower_bound(whole);
+    if (found == waits.end() || start.empty() || !found->starts_with(whole))
+      return unknown("no step that waits begins with '" + start + "'");
+    if (const auto next = std::next(found); next != waits.end() && next->starts_with(whole))
+      return unknown("more than one step that waits begins with '" + start + "'");
+    out.insert(*found);
   }
   return out;
 }
@@ -273,7 +277,7 @@ Result<Done> ServiceLoop::suspend(SpokenBy by) {
   }));
   if (apply_) apply_->stop();
   if (observe_) observe_->stop();
-  happened(ServiceEvent::Kind::suspended, "Cluster/" + cluster_name_, said_by(by));
+  happened(ServiceEvent::Kind::suspended, cluster_object(), said_by(by));
   stop_watch({});  // a heal ends; the next watch heals nothing
   resign_if_suspended();
   return Done{};
@@ -288,7 +292,7 @@ Result<Done> ServiceLoop::resume(SpokenBy by) {
     return Done{};
   }));
   breaker_.close();
-  happened(ServiceEvent::Kind::resumed, "Cluster/" + cluster_name_, said_by(by));
+  happened(ServiceEvent::Kind::resumed, cluster_object(), said_by(by));
   return Done{};
 }
 

@@ -127,7 +127,8 @@ class ServiceLoop {
   };
   struct Cluster {
     std::string identity;  // its name and UUID
-    std::string name;
+    std::string name;      // OpenedCluster::state_name
+    bool twin = false;
   };
 
   // service_loop.cpp
@@ -139,6 +140,7 @@ class ServiceLoop {
   void publish();
   std::vector<RevisionStatus> revisions_shown() const;
   void happened(ServiceEvent::Kind kind, std::string object, std::string message);
+  std::string cluster_object() const;  // "Cluster/pod1"
   void at(std::uint64_t& timer, std::chrono::milliseconds wait, void (ServiceLoop::*then)());
   void cancel(std::uint64_t& timer);
   std::chrono::milliseconds with_jitter(std::chrono::milliseconds wait);
@@ -191,7 +193,6 @@ class ServiceLoop {
   void applied(const Applied& applied);
   RunEnd end_of(const Applied& applied) const;
   void keep_as_is(const Result<Done>& accepted);
-  void not_begun(const std::string& why);
   void run_over(const std::string& why);
   void drop_goal();
   void go_later(const std::string& why);
@@ -233,8 +234,6 @@ class ServiceLoop {
   std::optional<Cluster> cluster_;  // of the first valid specs: the only one that it serves
   std::shared_ptr<Store> store_;    // with the record read; null: it never led
   std::string directory_;           // of the store
-  std::string cluster_name_;
-  bool twin_ = false;
   bool leads_ = false;
   std::string why_not_leads_ = "no valid revision of the specs yet";
   std::uint64_t lead_timer_ = 0;

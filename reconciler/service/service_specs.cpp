@@ -114,9 +114,8 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
 
 // Its files, for as long as something may be opened with them.
 void ServiceLoop::know(ValidSpecs specs) {
-  if (!cluster_) cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.state_name()};
-  cluster_name_ = specs.cluster.state_name();
-  twin_ = specs.cluster.twin;
+  if (!cluster_)
+    cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.state_name(), specs.cluster.twin};
   if (directory_.empty())
     directory_ = seams_.directory.empty() ? state_directory(specs.cluster) : seams_.directory;
   specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster)};
@@ -140,8 +139,7 @@ void ServiceLoop::took(ValidSpecs specs) {
 // The record has been read, or nothing is stored yet.
 void ServiceLoop::note_newest() {
   if (!newest_) return;
-  const std::vector<Revisions::Shown> before = record_.revisions.shown();
-  const bool is_new = std::ranges::find(before, *newest_, &Revisions::Shown::revision) == before.end();
+  const bool is_new = !record_.revisions.shown(*newest_);
   record_.revisions.valid(*newest_, settings_.version, now());
   unsaved_ = true;
   if (is_new) {
@@ -201,7 +199,7 @@ void ServiceLoop::keep_specs(std::function<void()> then) {
         if (kept && *kept)
           kept_specs_ = std::move(used);
         else
-          happened(ServiceEvent::Kind::record_trouble, "Cluster/" + cluster_name_,
+          happened(ServiceEvent::Kind::record_trouble, cluster_object(),
                    "the specs are not kept for a restart: " + (kept ? kept->error().text() : why));
         then();
       });
@@ -213,7 +211,7 @@ void ServiceLoop::lead_again() {
   cancel(lead_timer_);
   if (const Result<Done> led = take_leadership(); !led) {
     if (why_not_leads_ != led.error().text())
-      happened(ServiceEvent::Kind::leadership_lost, "Cluster/" + cluster_name_, led.error().text());
+      happened(ServiceEvent::Kind::leadership_lost, cluster_object(), led.error().text());
     why_not_leads_ = led.error().text();
     at(lead_timer_, longer(lead_wait_), &ServiceLoop::lead_again);
   }
@@ -225,7 +223,7 @@ void ServiceLoop::lead_again() {
 Result<Done> ServiceLoop::take_leadership() {
   if (!store_) {
     TRY(std::shared_ptr<Store> store,
-        open_store(directory_, {.cluster = cluster_name_,
+        open_store(directory_, {.cluster = cluster_->name,
                                 .now = [this] { return now(); },
                                 .said_by =
                                     [this](const std::string& device, Path path) {
@@ -244,7 +242,7 @@ Result<Done> ServiceLoop::take_leadership() {
   leads_ = true;
   why_not_leads_.clear();
   lead_wait_ = {};
-  happened(ServiceEvent::Kind::leads, "Cluster/" + cluster_name_, "");
+  happened(ServiceEvent::Kind::leads, cluster_object(), "");
   return Done{};
 }
 

@@ -12,10 +12,9 @@ namespace lockstep {
 // The last one that was begun and not refused, else the last good one.
 std::vector<RevisionId> ServiceLoop::in_force() const {
   std::vector<RevisionId> out;
-  for (const Revisions::Shown& one : record_.revisions.shown())
-    if (one.revision == record_.begun && one.state != RevisionState::refused &&
-        one.state != RevisionState::rejected)
-      out.push_back(one.revision);
+  const auto begun = record_.begun ? record_.revisions.shown(*record_.begun) : std::nullopt;
+  if (begun && begun->state != RevisionState::refused && begun->state != RevisionState::rejected)
+    out.push_back(begun->revision);
   if (const auto good = record_.revisions.last_good()) out.push_back(*good);
   return out;
 }
@@ -113,7 +112,7 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
   record_.breaker = breaker_.to_json();
   unsaved_ = true;
   if (breaker_.is_open() && !was_open)
-    happened(ServiceEvent::Kind::breaker_opened, "Cluster/" + cluster_name_, breaker_.why());
+    happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
   turn_soon();
   if (!save() || !may) return {};
   return devices;
@@ -137,7 +136,7 @@ void ServiceLoop::saw(const WatchEvent& event) {
 
 // A heal that fails again in the same way is told once.
 void ServiceLoop::heal_failed(const std::string& why) {
-  if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, "Cluster/" + cluster_name_, why);
+  if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, cluster_object(), why);
   last_heal_ = why;
 }
 
@@ -158,7 +157,7 @@ void ServiceLoop::healed(const Healing& healing) {
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)
     return heal_failed(told);
   last_heal_.clear();
-  happened(ServiceEvent::Kind::healed, "Cluster/" + cluster_name_, told);
+  happened(ServiceEvent::Kind::healed, cluster_object(), told);
 }
 
 // Devices that did not come along with the last change, and are back: it is gone for again, less and less

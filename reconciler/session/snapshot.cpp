@@ -4,13 +4,8 @@
 
 namespace lockstep {
 
-SnapshotBoard::SnapshotBoard(Executor& executor, std::size_t devices) : executor_(executor) {
-  next_.devices.resize(devices);
-  publish();
-}
-
-SnapshotBoard::SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices)
-    : SnapshotBoard(executor, devices.size()) {
+SnapshotBoard::SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices) : executor_(executor) {
+  next_.devices.resize(devices.size());
   next_.named = std::make_shared<const std::vector<NamedDevice>>(std::move(devices));
   publish();
 }

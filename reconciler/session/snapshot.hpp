@@ -50,7 +50,7 @@ struct Snapshot {
   std::uint64_t generation = 0;
   std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed, as yet
                                                              // or because it is unreachable from this machine
-  std::shared_ptr<const std::vector<NamedDevice>> named;     // in fleet order; null: names were not given
+  std::shared_ptr<const std::vector<NamedDevice>> named;     // in fleet order
   std::optional<ChangeUnderWay> change;
   std::deque<std::shared_ptr<const WatchEvent>> events;  // the newest kEventsKept, oldest first
 };
@@ -60,7 +60,6 @@ inline constexpr std::size_t kEventsKept = 100;
 
 class SnapshotBoard {
  public:
-  SnapshotBoard(Executor& executor, std::size_t devices);
   SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices);
   SnapshotBoard(const SnapshotBoard&) = delete;
   SnapshotBoard& operator=(const SnapshotBoard&) = delete;

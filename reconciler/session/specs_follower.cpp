@@ -1,13 +1,11 @@
 #include "reconciler/session/specs_follower.hpp"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "specs/fabric/allocation.hpp"
+#include "specs/files/file_stamp.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,13 +14,6 @@ namespace fs = std::filesystem;
 
 // A choice: users see the result of an edit within two seconds, and a check costs a stat(2) for each file.
 constexpr std::chrono::seconds kLook{1};
-
-std::string seen_of(const std::string& file) {
-  struct stat at {};
-  if (::stat(file.c_str(), &at) != 0) return file + " -\n";
-  return fmt::format("{} {} {} {}.{} {}.{}\n", file, at.st_ino, at.st_size, at.st_mtim.tv_sec,
-                     at.st_mtim.tv_nsec, at.st_ctim.tv_sec, at.st_ctim.tv_nsec);
-}
 
 // Walks it like load(); inventories that specs name are included, too.
 void add_folder(const std::string& folder, std::vector<std::string>& files) {
@@ -55,7 +46,7 @@ std::string specs_seen(const std::vector<std::string>& paths, std::vector<std::s
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());
   std::string out;
-  for (const std::string& file : files) out += seen_of(file);
+  for (const std::string& file : files) out += file + " " + file_stamp(file) + "\n";
   return out;
 }
 

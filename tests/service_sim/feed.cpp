@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reconciler/session/identity.hpp"
+#include "tests/plain_folder.hpp"
 
 namespace lockstep::service_simulation {
 namespace {
@@ -30,15 +31,6 @@ const std::string& lock_text(const std::string& folder) {
   }();
   return kText;
 }
-
-class Folder final : public SourceFolder {
- public:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
-  const std::string& path() const override { return path_; }
-
- private:
-  std::string path_;
-};
 
 class KindFeed final : public SpecsFeed {
  public:
@@ -97,7 +89,7 @@ class Repository::Fetches final : public Source {
   std::variant<Revision, SourceError> fetch(const Call&) override {
     if (of_.trouble) return SourceError{*of_.trouble, {ErrorKind::transient, "the repository is in trouble"}};
     Revision out{.id = of_.head_, .author = "Ada <ada@example.org>", .subject = "commit " + of_.head_};
-    out.folder = std::make_shared<Folder>(of_.folder_of(of_.head_));
+    out.folder = std::make_shared<PlainFolder>(of_.folder_of(of_.head_));
     return out;
   }
   std::string title() const override { return "simulated"; }

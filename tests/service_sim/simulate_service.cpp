@@ -131,11 +131,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: simulate_service [--from SEED] [--seeds COUNT] [--seconds N] [--steps]\n");
     return 2;
   }
-  // Private to this process, so that another simulation is not another leader.
-  const lockstep::simulation::StateDirectory machines;
-  const lockstep::simulation::StateDirectory states;
-  setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);
-  setenv("LOCKSTEP_STATE_DIR", states.path().c_str(), 1);
+  const lockstep::simulation::PrivateStates states;
   const auto begin = std::chrono::steady_clock::now();
   Counts counts;
   std::uint64_t ran = 0;

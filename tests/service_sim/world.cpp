@@ -138,8 +138,7 @@ void World::begin_process() {
   seams.measurer = this;
   seams.seed = random_.next();
   seams.event = [this](const ServiceEvent& event) {
-    record(std::string(words(event.kind)[static_cast<std::size_t>(event.kind)]) + " " + event.object + " " +
-           event.message);
+    record(std::string(to_string(event.kind)) + " " + event.object + " " + event.message);
   };
   record("lockstep " + version_.name + " starts");
   count("starts");

@@ -202,12 +202,12 @@ void World::follow_revision(const RevisionStatus& one) {
   const RevisionState state = one.shown.state;
   facts_.stored(key);
   if (facts_.is_rejected(key) && state != RevisionState::rejected)
-    violation(key + " was rejected, and is " + std::string(words(state)[static_cast<std::size_t>(state)]));
+    violation(key + " was rejected, and is " + std::string(to_string(state)));
   const auto known = states_.find(one.shown.revision);
   if (known != states_.end() && known->second == state) return;
   const bool is_news = known != states_.end();  // of this process
   states_[one.shown.revision] = state;
-  record(key + " is " + std::string(words(state)[static_cast<std::size_t>(state)]) + ": " + one.shown.why);
+  record(key + " is " + std::string(to_string(state)) + ": " + one.shown.why);
   if (state == RevisionState::running) facts_.began(key);
   if (state == RevisionState::kept) {
     count("revisions kept");

@@ -199,12 +199,7 @@ int main(int argc, char** argv) {
                  "[--devices N|N-N (8 and more)] [--steps] [--hashes] [--others] | replay N\n");
     return 2;
   }
-  // The locks of machines and of first applies are private to this process, so that another simulation is not
-  // another leader.
-  const lockstep::simulation::StateDirectory machines;
-  const lockstep::simulation::StateDirectory states;
-  setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);
-  setenv("LOCKSTEP_STATE_DIR", states.path().c_str(), 1);
+  const lockstep::simulation::PrivateStates states;
   const auto begin = std::chrono::steady_clock::now();
   WorldCounts counts;
   std::uint64_t ran = 0;

@@ -35,4 +35,18 @@ class StateDirectory {
   std::string path_;
 };
 
+// The locks of machines and of first applies are private to this process, so that another simulation is not
+// another leader.
+class PrivateStates {
+ public:
+  PrivateStates() {
+    setenv("LOCKSTEP_RUN_DIR", machines_.path().c_str(), 1);
+    setenv("LOCKSTEP_STATE_DIR", states_.path().c_str(), 1);
+  }
+
+ private:
+  StateDirectory machines_;
+  StateDirectory states_;
+};
+
 }  // namespace lockstep::simulation

@@ -164,4 +164,12 @@ inline std::vector<RunFigure> sample_figures() {
   return {out};
 }
 
+// As quiet_status(), but for gpu1, which was observed then.
+inline ServiceStatus drifted_status(std::size_t differences, int observed) {
+  ServiceStatus status = quiet_status();
+  status.devices = snapshot_of({{{"gpu1", "host", ""}, device_status("gpu1", true, differences, observed)},
+                                {{"leaf0", "leaf", ""}, device_status("leaf0", true, 0, 5)}});
+  return status;
+}
+
 }  // namespace lockstep::api

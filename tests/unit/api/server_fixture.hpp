@@ -68,11 +68,7 @@ class ApiServerTest : public testing::Test {
   }
   void turn() { feed_.turn(at_second(clock_ += 2)); }
   void drift(std::size_t differences) {
-    ServiceStatus status = quiet_status();
-    status.devices =
-        snapshot_of({{{"gpu1", "host", ""}, device_status("gpu1", true, differences, ++observed_)},
-                     {{"leaf0", "leaf", ""}, device_status("leaf0", true, 0, 5)}});
-    desk_.set(status);
+    desk_.set(drifted_status(differences, ++observed_));
     turn();
   }
   std::vector<Json> audited() const {

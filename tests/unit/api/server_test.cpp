@@ -151,9 +151,9 @@ TEST_F(ApiServerTest, LetsEachRoleDoWhatItMayAndNoMore) {
                                std::string(action.word);
     for (const Role role : {Role::viewer, Role::operator_, Role::admin}) {
       const std::size_t before = desk_.actions().size();
-      const Reply reply = client(std::string(word_of(role))).post(target, kReason);
+      const Reply reply = client(std::string(to_string(role))).post(target, kReason);
       const bool may = role >= action.role;
-      EXPECT_EQ(reply.status, may ? 200 : 403) << target << " " << word_of(role) << " " << reply.body;
+      EXPECT_EQ(reply.status, may ? 200 : 403) << target << " " << to_string(role) << " " << reply.body;
       EXPECT_EQ(desk_.actions().size(), before + (may ? 1 : 0));
       EXPECT_EQ(audited().back()["code"], may ? 200 : 403);
     }

@@ -31,7 +31,8 @@ class ServiceOverApi : public ServiceLab {
   }
   // Before the service.
   ~ServiceOverApi() override { api_.reset(); }
-  // What a client gets, while the engine's thread turns.
+  // What a client gets, while the engine's thread turns. An action's deadline is of the steady clock: virtual
+  // time goes no faster.
   template <class T>
   T meanwhile(const std::function<T(api::ApiClient&)>& ask) {
     std::atomic<bool> over = false;
@@ -42,7 +43,14 @@ class ServiceOverApi : public ServiceLab {
       out = ask(client);
       over = true;
     });
-    while (!over) run_for(std::chrono::seconds(1));
+    while (!over) {
+      constexpr std::chrono::milliseconds kPause{1};
+      bool passed = false;
+      executor.at(executor.now() + kPause, [&passed] { passed = true; });
+      while (!passed && executor.step()) {
+      }
+      std::this_thread::sleep_for(kPause);
+    }
     other.join();
     return out;
   }

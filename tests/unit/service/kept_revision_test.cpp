@@ -5,21 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/plain_folder.hpp"
 #include "tests/unit/session/temporary_folder.hpp"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-class PlainFolder final : public SourceFolder {
- public:
-  explicit PlainFolder(std::string path) : path_(std::move(path)) {}
-  const std::string& path() const override { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string text_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);

@@ -10,6 +10,7 @@
 
 #include "reconciler/service/service_loop.hpp"
 #include "reconciler/session/identity.hpp"
+#include "tests/plain_folder.hpp"
 #include "tests/unit/session/lab.hpp"
 
 namespace lockstep {
@@ -31,7 +32,7 @@ class ScriptedSource final : public Source {
     ++fetches;
     if (trouble) return *trouble;
     Revision out{.id = newest_, .author = "Ada <ada@example.org>", .subject = "commit " + newest_};
-    out.folder = std::make_shared<Folder>(folder_.path() + "/commits/" + newest_);
+    out.folder = std::make_shared<PlainFolder>(folder_.path() + "/commits/" + newest_);
     return out;
   }
   std::string title() const override { return "scripted"; }
@@ -40,14 +41,6 @@ class ScriptedSource final : public Source {
   int fetches = 0;
 
  private:
-  class Folder final : public SourceFolder {
-   public:
-    explicit Folder(std::string path) : path_(std::move(path)) {}
-    const std::string& path() const override { return path_; }
-
-   private:
-    std::string path_;
-  };
   const TemporaryFolder& folder_;
   std::set<std::string> made_;
   std::string newest_;
@@ -129,13 +122,11 @@ class ServiceLab : public OutlivesTheLab, public Lab {
   std::string told() const {
     std::string out;
     for (const ServiceEvent& one : events)
-      out += std::string(words(one.kind)[static_cast<std::size_t>(one.kind)]) + " " + one.object + " " +
-             one.message + "\n";
+      out += std::string(to_string(one.kind)) + " " + one.object + " " + one.message + "\n";
     const auto status = service->status();
     for (const RevisionStatus& one : status->revisions)
-      out += one.shown.revision.source + " " +
-             std::string(words(one.shown.state)[static_cast<std::size_t>(one.shown.state)]) + " " +
-             one.shown.why + "\n";
+      out += one.shown.revision.source + " " + std::string(to_string(one.shown.state)) + " " + one.shown.why +
+             "\n";
     return out + "not run: " + status->why_not_run + "; not led: " + status->why_not_leads +
            "; record: " + status->record_trouble + "; breaker: " + status->breaker + "\n";
   }

@@ -12,9 +12,11 @@
 namespace lockstep {
 namespace {
 
+std::vector<NamedDevice> named(std::size_t devices) { return std::vector<NamedDevice>(devices); }
+
 TEST(SnapshotBoard, ChangesOfOneTurnAppearTogether) {
   SimulatedExecutor executor(1);
-  SnapshotBoard board(executor, 2);
+  SnapshotBoard board(executor, named(2));
   const std::shared_ptr<const Snapshot> before = board.read();
   EXPECT_FALSE(before->devices[1]);
   DeviceState state;
@@ -34,7 +36,7 @@ TEST(SnapshotBoard, ChangesOfOneTurnAppearTogether) {
 
 TEST(SnapshotBoard, KeepsTheNewestEvents) {
   SimulatedExecutor executor(1);
-  SnapshotBoard board(executor, 0);
+  SnapshotBoard board(executor, named(0));
   for (std::size_t i = 0; i < kEventsKept + 5; ++i) {
     WatchEvent event;
     event.item.device = "gpu" + std::to_string(i);
@@ -47,7 +49,7 @@ TEST(SnapshotBoard, KeepsTheNewestEvents) {
 
 TEST(SnapshotBoard, SupportsConcurrentReaders) {
   SimulatedExecutor executor(1);
-  SnapshotBoard board(executor, 1);
+  SnapshotBoard board(executor, named(1));
   std::atomic<bool> over = false;
   std::atomic<std::size_t> torn = 0;
   std::vector<std::jthread> readers;
