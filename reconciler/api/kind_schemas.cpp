@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/judge.hpp"
 #include "reconciler/api/openapi.hpp"
 #include "reconciler/service/revisions.hpp"
 #include "specs/language/api_version.hpp"
@@ -60,6 +61,20 @@ Json run_schema() {
                       {"since", time_schema()}});
 }
 
+Json schedules_schema() {
+  return list_of(object_with({{"suite", text_schema()},
+                              {"everySeconds", number_schema()},
+                              {"due", time_schema()},
+                              {"running", flag_schema()},
+                              {"whyNot", text_schema()},
+                              {"last", object_with({{"at", time_schema()},
+                                                    {"verdict", words_schema(words(bench::Verdict{}))},
+                                                    {"message", text_schema()},
+                                                    {"run", number_schema()}},
+                                                   {"at", "verdict", "message", "run"})}},
+                             {"suite", "everySeconds", "due", "running"}));
+}
+
 Json cluster_spec() { return object_with({{"suspended", spoken_schema()}}); }
 Json cluster_status() {
   const Json trouble = object_with({{"reason", text_schema()}, {"message", text_schema()}});
@@ -74,6 +89,7 @@ Json cluster_status() {
        {"planned", object_with({{"revision", id_schema()}, {"at", time_schema()}})},
        {"run", run_schema()},
        {"whyNotRun", text_schema()},
+       {"schedules", schedules_schema()},
        {"breaker", object_with({{"open", flag_schema()}, {"message", text_schema()}})},
        {"recordTrouble", text_schema()},
        {"invalidRevision",

@@ -47,10 +47,11 @@ bool is_same(const KnownDevice& one, const KnownDevice& other) {
          one.why_unattached == other.why_unattached && same_speaker(one.cordoned, other.cordoned);
 }
 
-bool ends_a_change(ServiceEvent::Kind kind) {
+bool may_be_stored(ServiceEvent::Kind kind) {
   using Is = ServiceEvent::Kind;
   return kind == Is::change_began || kind == Is::change_kept || kind == Is::change_refused ||
-         kind == Is::change_superseded || kind == Is::change_failed || kind == Is::healed;
+         kind == Is::change_superseded || kind == Is::change_failed || kind == Is::healed ||
+         kind == Is::measured || kind == Is::slo_broken;
 }
 
 }  // namespace
@@ -276,7 +277,7 @@ void ObjectFeed::take_events(WallTime now) {
   for (const ServiceEvent& one : events) {
     const auto [name, meta] = next();
     add(event_object(one, name, meta));
-    stored_again_ = stored_again_ || ends_a_change(one.kind);
+    stored_again_ = stored_again_ || may_be_stored(one.kind);
   }
 }
 

@@ -55,6 +55,24 @@ Json run_status_json(const RunStatus& run) {
           {"since", utc_text(run.since)}};
 }
 
+Json schedules_json(const std::vector<ScheduleStatus>& all) {
+  Json out = Json::array();
+  for (const ScheduleStatus& one : all) {
+    Json shown{{"suite", one.schedule.suite},
+               {"everySeconds", one.schedule.every.count()},
+               {"due", utc_text(one.due)},
+               {"running", one.runs}};
+    put_text(shown, "whyNot", one.why_not);
+    if (one.last)
+      shown["last"] = {{"at", utc_text(one.last->at)},
+                       {"verdict", one.last->verdict},
+                       {"message", one.last->message},
+                       {"run", one.last->run}};
+    out.push_back(std::move(shown));
+  }
+  return out;
+}
+
 Json device_counts(const ServiceStatus& status) {
   std::size_t observed = 0;
   std::size_t in_sync = 0;
@@ -157,6 +175,7 @@ nlohmann::json cluster_object(const ServiceStatus& status, const Json& condition
     now["planned"] = {{"revision", id_json(status.plan->revision)}, {"at", utc_text(status.plan->at)}};
   if (status.run) now["run"] = run_status_json(*status.run);
   put_text(now, "whyNotRun", status.why_not_run);
+  if (!status.schedules.empty()) now["schedules"] = schedules_json(status.schedules);
   if (!status.breaker.empty()) now["breaker"] = {{"open", true}, {"message", status.breaker}};
   put_text(now, "recordTrouble", status.record_trouble);
   if (status.invalid)
@@ -257,7 +276,7 @@ nlohmann::json event_object(const ServiceEvent& event, const std::string& name, 
                      event.kind == Is::change_refused || event.kind == Is::change_failed ||
                      event.kind == Is::drift || event.kind == Is::unreadable ||
                      event.kind == Is::heal_failed || event.kind == Is::breaker_opened ||
-                     event.kind == Is::record_trouble;
+                     event.kind == Is::record_trouble || event.kind == Is::slo_broken;
   out["metadata"]["creationTimestamp"] = at;
   out["involvedObject"] = {{"kind", event.object.substr(0, slash)},
                            {"name", slash == event.object.npos ? "" : event.object.substr(slash + 1)}};

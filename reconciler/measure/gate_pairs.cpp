@@ -157,7 +157,8 @@ void GatePairs::plan(std::vector<PreparedBenchmark>& all, const Wanted& wanted) 
     plans.push_back(plan_for_run(one, true, std::nullopt));
     costs.push_back(cost_of(plans.back()));
   }
-  const auto budget = duration_cast<milliseconds>(suite_.on_change.value.budget.or_else(kGateBudget));
+  const milliseconds budget = choice_.budget.value_or(
+      duration_cast<milliseconds>(suite_.on_change.value.budget.or_else(kGateBudget)));
   const std::vector<milliseconds> shares = fair_shares(costs, budget);
   selected_.clear();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -317,7 +318,7 @@ bool GatePairs::only_hangs_on_it(std::uint32_t link) const {
 
 std::string GatePairs::uncovered_text(std::uint32_t link, Why why) const {
   std::string name = ground_.links.name(link);
-  if (why == Why::no_time) return name + " (onChange.budget leaves no time for it)";
+  if (why == Why::no_time) return name + " (the budget leaves no time for it)";
   if (why != Why::busy) return name;
   for (const PortIndex port : {ground_.topology().links[link / 2].a, ground_.topology().links[link / 2].b})
     if (const auto host = busy_hosts_.find(ground_.topology().ports[port].device); host != busy_hosts_.end())

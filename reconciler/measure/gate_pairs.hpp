@@ -1,7 +1,7 @@
 // The pairs of a gate: selected for the whole run, within the suite's budget, and the subset to measure now.
 //
 // Promises: all measurements of one run that cover the same change measure the same pairs. If the pairs over
-// everything that the run may write are few (PairSelector) and fit into onChange.budget, all of them are
+// everything that the run may write are few (PairSelector) and fit into the budget, all of them are
 // selected; else kPairsEach over each link. The rounds of a suite, if nothing fails, take no longer than its
 // budget, which its benchmarks share so that none gets more than it needs while another gets less. Pairs
 // dropped for lack of budget are counted, and pairs requested by name come first. Hosts that run jobs are

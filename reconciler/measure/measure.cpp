@@ -257,7 +257,7 @@ std::string left_out_sentence(std::span<const SuiteOutcome> outcomes) {
     out = busy.size() == 1 ? *busy.begin() + " runs jobs and was not measured"
                            : fmt::format("{} hosts run jobs and were not measured", busy.size());
   if (pairs > 0)
-    out += fmt::format("{}onChange.budget left no time for {} pair{}", out.empty() ? "" : "; ", pairs,
+    out += fmt::format("{}the budget left no time for {} pair{}", out.empty() ? "" : "; ", pairs,
                        pairs == 1 ? "" : "s");
   if (wave > 0)
     out += fmt::format("{}what wave {} changes, too, is measured with it", out.empty() ? "" : "; ", wave);

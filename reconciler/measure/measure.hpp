@@ -52,6 +52,7 @@ struct GateChoice {
   std::vector<NamedPair> also{};           // in addition to those over `affected`
   std::uint32_t pending_until = 0;         // the wave that measures the last pairs over `pending`; 0: none
   std::size_t controls = 0;  // not 0: measure instead this many pairs that `whole` can't have affected
+  std::optional<std::chrono::milliseconds> budget{};  // of the rounds; none: onChange.budget
 };
 
 struct MeasureChoice {
@@ -101,7 +102,7 @@ struct BenchmarkOutcome {
 // What a gate's pairs did not cover.
 struct GateCoverage {
   std::vector<std::string> busy;       // hosts that run jobs
-  std::size_t left_out = 0;            // pairs for which onChange.budget left no time
+  std::size_t left_out = 0;            // pairs for which the budget left no time
   std::vector<std::string> uncovered;  // affected links, one way, that no pair with a figure crosses; and why
   // Affected links, one way, that no pair of this suite could cross, regardless of jobs and maintenance.
   std::vector<std::string> by_design;
@@ -144,7 +145,7 @@ bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
 // The number of measurements, whatever their results.
 std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
 
-// "3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs; what wave 3 changes,
+// "3 hosts run jobs and were not measured; the budget left no time for 12 pairs; what wave 3 changes,
 // too, is measured with it"; empty: nothing was left out.
 std::string left_out_sentence(std::span<const SuiteOutcome> outcomes);
 

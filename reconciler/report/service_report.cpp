@@ -18,10 +18,12 @@ Ink ink_of(Kind kind) {
   switch (kind) {
     case Kind::change_kept:
     case Kind::healed:
+    case Kind::measured:
     case Kind::drift_cleared:
     case Kind::readable:
     case Kind::source_recovered: return Ink::green;
     case Kind::change_refused:
+    case Kind::slo_broken:
     case Kind::heal_failed:
     case Kind::breaker_opened:
     case Kind::record_trouble:

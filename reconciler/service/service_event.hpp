@@ -37,7 +37,10 @@ struct ServiceEvent {
     resumed,            // by somebody
     cordoned,           // by somebody
     uncordoned,         // by somebody
-    record_trouble      // decisions can't be stored
+    record_trouble,     // decisions can't be stored
+    measured,           // a suite, by the clock, and no SLO is broken
+    slo_broken,         // a suite, by the clock, and some SLO is
+    not_measured        // a suite that was due, and why
   };
   Kind kind{};
   WallTime at{};
@@ -51,7 +54,7 @@ constexpr auto words(ServiceEvent::Kind) {
        "ChangeKept",      "ChangeRefused",  "ChangeSuperseded", "ChangeFailed",    "Drift",
        "DriftCleared",    "Unreadable",     "Readable",         "Healed",          "HealFailed",
        "BreakerOpened",   "Suspended",      "Resumed",          "Cordoned",        "Uncordoned",
-       "RecordTrouble"});
+       "RecordTrouble",   "Measured",       "SloBroken",        "NotMeasured"});
 }
 
 }  // namespace lockstep

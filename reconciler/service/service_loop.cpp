@@ -17,10 +17,11 @@ ServiceLoop::ServiceLoop(ServiceSeams seams, ServiceSettings settings)
 }
 
 ServiceLoop::~ServiceLoop() {
-  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_})
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_, &bench_timer_})
     cancel(*timer);
   apply_.reset();
   observe_.reset();
+  bench_.reset();
   watch_.reset();
   drop_goal();
   if (watched_) seams_.retired.add(std::move(watched_));
@@ -33,11 +34,12 @@ void ServiceLoop::start(std::function<void(Answer)> done) {
 
 void ServiceLoop::stop() {
   if (std::exchange(stopping_, true)) return;
-  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_})
+  for (std::uint64_t* const timer : {&fetch_timer_, &lead_timer_, &goal_timer_, &watch_timer_, &bench_timer_})
     cancel(*timer);
   if (job_ != 0) seams_.executor.cancel(job_);
   if (observe_) observe_->stop();
   if (apply_) apply_->stop();
+  stop_measuring("the service was stopped");
   stop_watch({});
   turn_soon();
 }
@@ -62,17 +64,22 @@ void ServiceLoop::turn() {
 
 void ServiceLoop::act() {
   keep_watch();
-  if (doing_ != Doing::nothing) return;
-  const std::optional<RevisionId> next = record_.revisions.next();
-  const std::optional<RevisionId> waiting = record_.revisions.waiting();
-  if (next || waiting) return go_for(next ? *next : *waiting);
-  drop_goal();
-  why_not_run_.clear();
+  if (doing_ == Doing::nothing) {
+    const std::optional<RevisionId> next = record_.revisions.next();
+    const std::optional<RevisionId> waiting = record_.revisions.waiting();
+    if (next || waiting) {
+      go_for(next ? *next : *waiting);
+    } else {
+      drop_goal();
+      why_not_run_.clear();
+    }
+  }
+  keep_measuring();
 }
 
 void ServiceLoop::end_if_at_rest() {
   publish();
-  if (job_ != 0 || watch_ || observe_ || apply_ || !done_) return;
+  if (job_ != 0 || watch_ || observe_ || apply_ || bench_ || !done_) return;
   if (leads_) {
     save();
     store_->leadership().resign();
@@ -185,6 +192,7 @@ void ServiceLoop::publish() {
   status.why_not_run = why_not_run_;
   status.suspended = record_.suspended;
   status.cordoned = record_.cordoned;
+  status.schedules = schedules_shown();
   status.breaker = breaker_.why();
   status.record_trouble = record_trouble_;
   if (watch_) status.devices = watch_->snapshot();
@@ -277,6 +285,7 @@ Result<Done> ServiceLoop::suspend(SpokenBy by) {
   }));
   if (apply_) apply_->stop();
   if (observe_) observe_->stop();
+  stop_measuring("the service is suspended");
   happened(ServiceEvent::Kind::suspended, cluster_object(), said_by(by));
   stop_watch({});  // a heal ends; the next watch heals nothing
   resign_if_suspended();
@@ -298,7 +307,7 @@ Result<Done> ServiceLoop::resume(SpokenBy by) {
 
 // Once nothing of ours is under way: `lockstep apply` may lead meanwhile.
 void ServiceLoop::resign_if_suspended() {
-  if (!record_.suspended || !leads_ || apply_ || watch_stops_ || doing_ == Doing::preparing) return;
+  if (!record_.suspended || !leads_ || apply_ || bench_ || watch_stops_ || doing_ == Doing::preparing) return;
   if (!save()) return;
   store_->leadership().resign();
   leads_ = false;

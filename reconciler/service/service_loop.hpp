@@ -6,11 +6,13 @@
 // and is stored before the first write of a change and right after its end. While a revision waits (for an
 // approval, a window, a device), the cluster is healed towards the one that was begun last and not refused,
 // else the last good one, and each device only towards specs that it was brought to; a heal ends before a
-// change begins. The files of the last three good revisions stay for a restart, kept before the first write.
-// Specs that can't be fetched or are invalid change nothing. A change that fails for a reason that may pass
-// is tried again, at growing intervals. Level-triggered: a call that says "look again" twice is one look.
-// stop() begins nothing new, lets running steps finish or be undone, and gives up leadership; the next start
-// goes on from there. Single-threaded over the executor; only status() is for any thread.
+// change begins. What is to be measured by the clock (suite_clock.hpp) is that of the specs that are
+// watched, and is not measured beside a change or a heal: those go first, and the measurement ends. The files
+// of the last three good revisions stay for a restart, kept before the first write. Specs that can't be
+// fetched or are invalid change nothing. A change that fails for a reason that may pass is tried again, at
+// growing intervals. Level-triggered: a call that says "look again" twice is one look. stop() begins nothing
+// new, lets running steps finish or be undone, and gives up leadership; the next start goes on from there.
+// Single-threaded over the executor; only status() is for any thread.
 #pragma once
 
 #include <functional>
@@ -31,6 +33,7 @@
 #include "reconciler/service/service_status.hpp"
 #include "reconciler/service/specs_feed.hpp"
 #include "reconciler/session/cluster_apply.hpp"
+#include "reconciler/session/cluster_bench.hpp"
 #include "reconciler/session/cluster_observe.hpp"
 #include "reconciler/session/cluster_session.hpp"
 
@@ -60,6 +63,7 @@ struct ServiceSeams {
   Measurer* measurer = nullptr;
   MachineFolders machines{machine_folders()};
   FirstHops first_hops{};
+  decltype(MeasureInput::traffic) traffic{};  // as SessionSeams
   std::function<void(const ServiceEvent&)> event{};
   std::uint64_t seed = 0;  // of the jitter of intervals
 };
@@ -124,6 +128,13 @@ class ServiceLoop {
     bool leaves_owed = false;  // changes of earlier runs that nothing can judge
     bool superseded = false;
     RunStatus status{};
+  };
+  // Of a suite that is measured by the clock.
+  struct Bench {
+    SuiteSchedule schedule;
+    WallTime began;
+    std::unique_ptr<ClusterBench> run;
+    std::string why_stopped{};
   };
   struct Cluster {
     std::string identity;  // its name and UUID
@@ -211,6 +222,15 @@ class ServiceLoop {
   void healed(const Healing& healing);
   void not_at_it(std::vector<std::string> devices);
 
+  // service_bench.cpp
+  void keep_measuring();
+  bool may_measure() const;
+  void measure(const SuiteSchedule& schedule);
+  void measured(const Result<ScheduledRun>& run);
+  void note_measured(const Bench& bench, const Result<ScheduledRun>& run);
+  void stop_measuring(const std::string& why);
+  std::vector<ScheduleStatus> schedules_shown() const;
+
   const ServiceSeams seams_;
   const ServiceSettings settings_;
   StatusBoard board_;
@@ -263,6 +283,9 @@ class ServiceLoop {
   bool watch_opens_ = false;
   bool watch_stops_ = false;
   std::function<void()> after_watch_;
+
+  std::optional<Bench> bench_;  // on watched_
+  std::uint64_t bench_timer_ = 0;
 
   std::unique_ptr<ClusterWatch> watch_;
   std::unique_ptr<ClusterObserve> observe_;

@@ -25,7 +25,10 @@ Result<SpokenBy> read_said(const Json& json) {
 }  // namespace
 
 Json ServiceRecord::to_json() const {
-  Json out{{"revisions", revisions.to_json()}, {"cordoned", Json::object()}, {"breaker", breaker}};
+  Json out{{"revisions", revisions.to_json()},
+           {"cordoned", Json::object()},
+           {"breaker", breaker},
+           {"measured", clock.to_json()}};
   for (const auto& [device, by] : cordoned) out["cordoned"][device] = said_json(by);
   if (suspended) out["suspended"] = said_json(*suspended);
   if (begun) out["begun"] = {{"source", begun->source}, {"intents", begun->intents}};
@@ -51,6 +54,9 @@ Result<ServiceRecord> ServiceRecord::from_json(const Json& document) {
     TRY(begun.source, stored::text(document["begun"], "source"));
     TRY(begun.intents, stored::text(document["begun"], "intents"));
     out.begun = std::move(begun);
+  }
+  if (document.contains("measured")) {  // older versions have none
+    TRY(out.clock, SuiteClock::from_json(document["measured"]));
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "reconciler/service/revisions.hpp"
+#include "reconciler/service/suite_clock.hpp"
 
 namespace lockstep {
 
@@ -20,6 +21,7 @@ struct ServiceRecord {
   std::map<std::string, SpokenBy> cordoned{};  // devices on which nothing is written
   nlohmann::json breaker;                      // CircuitBreaker::to_json(); null: closed
   std::optional<RevisionId> begun{};           // the last change's: devices may be at it
+  SuiteClock clock{};                          // of what is measured by the clock
 
   static constexpr const char* kKey = "service";  // of Blobs
 

@@ -271,6 +271,7 @@ Result<std::shared_ptr<ServedSession>> ServiceLoop::open_session(OpenedCluster c
   SessionSeams seams{.drivers = seams_.drivers, .executor = served->executor};
   seams.directory = directory_;
   seams.measurer = seams_.measurer;
+  seams.traffic = seams_.traffic;
   seams.machines = seams_.machines;
   seams.version = settings_.version;
   seams.first_hops = seams_.first_hops;

@@ -51,6 +51,15 @@ struct RunStatus {
   WallTime since{};
 };
 
+// A suite that is measured by the clock.
+struct ScheduleStatus {
+  SuiteSchedule schedule;
+  WallTime due{};
+  std::optional<SuiteRun> last{};
+  std::string why_not{};  // why the newest run was not judged; empty: it was, or there is none
+  bool runs = false;      // now
+};
+
 struct ServiceStatus {
   std::uint64_t sequence = 0;
   std::string cluster{};  // OpenedCluster::state_name; empty: no valid revision yet
@@ -68,6 +77,7 @@ struct ServiceStatus {
   std::string why_not_run{};  // of the goal: why nothing is done about it now; empty: nothing is in the way
   std::optional<SpokenBy> suspended{};
   std::map<std::string, SpokenBy> cordoned{};
+  std::vector<ScheduleStatus> schedules{};    // of what is watched
   std::string breaker{};                      // why it is open; empty: it is closed
   std::string record_trouble{};               // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};  // null: nothing is watched yet

@@ -31,6 +31,7 @@ void ServiceLoop::keep_watch() {
   if (doing_ == Doing::stopping_watch || doing_ == Doing::preparing || doing_ == Doing::applying) return;
   const std::optional<RevisionId> id = to_watch();
   if (!id || (watch_ && watched_id_ == id)) return;
+  if (bench_) return stop_measuring(watched_id_ == id ? "the watch begins anew" : "other specs are in force");
   if (watch_) return stop_watch({});
   if (goal_ && goal_->id == *id && goal_->served) return watch(goal_->served, *id);
   if (watched_ && watched_id_ == id) return watch(watched_, *id);
@@ -115,6 +116,7 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
     happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
   turn_soon();
   if (!save() || !may) return {};
+  stop_measuring("drift is healed");
   return devices;
 }
 

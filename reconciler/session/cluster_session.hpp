@@ -141,6 +141,8 @@ struct BenchRun {
 
 class ClusterObserve;
 class ClusterApply;
+class ClusterBench;
+struct ScheduledBench;
 
 class ClusterSession {
  public:
@@ -230,6 +232,8 @@ class ClusterSession {
   // the cluster, then measures on the calling thread and records the run. Refused, before anything is
   // measured: an unknown run to compare with.
   Result<BenchRun> bench(const BenchRequest& request, const MeasureHooks& hooks, const Call& call);
+  // A run by the clock (cluster_bench.hpp).
+  std::unique_ptr<ClusterBench> make_bench(ScheduledBench request);
 
   // Runs until it is stopped.
   std::unique_ptr<ClusterWatch> make_watch(WatchRequest request);

@@ -1,4 +1,5 @@
 // How a session runs benchmarks by itself, and what it records.
+#include "reconciler/session/cluster_bench.hpp"
 #include "reconciler/session/cluster_session.hpp"
 #include "reconciler/store/utc_text.hpp"
 
@@ -82,6 +83,26 @@ Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const Measur
   keep_chosen(*then, request);
   run.compared = compare_runs(*then, taken, cluster_.catalog);
   return run;
+}
+
+std::unique_ptr<ClusterBench> ClusterSession::make_bench(ScheduledBench request) {
+  BenchGround ground{.cluster = cluster_,
+                     .executor = executor_,
+                     .directory = directory_,
+                     .observe = [this] { return make_observe(); },
+                     .input = [this]() -> Result<MeasureInput> {
+                       TRY(const std::unique_ptr<Store> store, read_store());
+                       return input_for(store->blobs());
+                     },
+                     .record = [this, command = request.command, author = request.author](
+                                   const std::vector<SuiteOutcome>& outcomes,
+                                   const FileLock& turn) -> Result<std::uint64_t> {
+                       TRY(const std::unique_ptr<Store> store, read_store());
+                       MeasuredRun run = run_of(
+                           outcomes, {}, measured_under(command, author, config_hash(cluster_.compiled)));
+                       return record(*store, run, turn);
+                     }};
+  return std::make_unique<ClusterBench>(std::move(ground), std::move(request));
 }
 
 Result<std::uint64_t> ClusterSession::record(Store& store, MeasuredRun& run, const FileLock& turn) const {

@@ -22,7 +22,6 @@ constexpr IdleField idle[] = {
     {"a RolloutPolicy", "suspend"},
     {"a ValidationSuite", "mode"},
     {"a ValidationSuite", "onDelete"},
-    {"a ValidationSuite", "onSchedule"},
     {"a ValidationSuite", "priority"},
     {"a ValidationSuite", "suspend"},
     {"an interface", "pci"},

@@ -52,10 +52,11 @@ constexpr Field schedule_fields[] = {
     field<&OnSchedule::every>(
         "every", "the interval",
         {.required = true, .least = 60 * second, .most = 366 * day, .range = "1min to 366d"}),
-    field<&OnSchedule::when>("when", "idle: only where no job runs"),
-    field<&OnSchedule::budget>("budget", "the longest that a run may take",
-                               {.least = second, .most = 366 * day, .range = "1s to 366d"}),
-    field<&OnSchedule::on_violation>("onViolation", "quarantine or alert"),
+    field<&OnSchedule::when>("when", "idle: only where no job runs", {.otherwise = "idle"}),
+    field<&OnSchedule::budget>(
+        "budget", "the longest that a run may take",
+        {.least = second, .most = 366 * day, .range = "1s to 366d", .otherwise = "30min"}),
+    field<&OnSchedule::on_violation>("onViolation", "quarantine or alert", {.otherwise = "alert"}),
 };
 constexpr Field fields[] = {
     field<&ValidationSuite::fabric>("fabric", "the Fabric that is measured",
@@ -65,7 +66,7 @@ constexpr Field fields[] = {
     field<&ValidationSuite::benchmarks>("benchmarks", "what runs, and what must hold",
                                         {.required = true, .not_empty = true}),
     field<&ValidationSuite::on_change>("onChange", "what runs again after a change"),
-    field<&ValidationSuite::on_schedule>("onSchedule", "what runs by the clock"),
+    field<&ValidationSuite::on_schedule>("onSchedule", "what `lockstep serve` measures by the clock"),
 };
 
 // Bounds that no link can meet, or every link does. 100% of nominal is what links can carry; a baseline was

@@ -109,6 +109,8 @@ constexpr auto words(When) { return std::to_array<std::string_view>({"idle", "al
 // Used if onChange.budget is not set. It is half the time that an apply waits for a measurement
 // (ApplyOptions), which also measures its controls and may have to queue.
 inline constexpr Duration kGateBudget = std::chrono::minutes(5);
+// Used if onSchedule.budget is not set: a choice, and the example of the design.
+inline constexpr Duration kScheduleBudget = std::chrono::minutes(30);
 
 struct OnChange {
   Said<RerunScope> scope;

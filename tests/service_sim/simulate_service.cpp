@@ -76,6 +76,7 @@ bool run(const WorldOptions& options, WorldResult& first) {
 // What happens in most seeds: in so many, it happens unless the simulation is wrong.
 constexpr std::uint64_t kManySeeds = 50;
 constexpr std::string_view kCounted[] = {
+    "SLOs broken by the clock",
     "approve",
     "changes for a revision",
     "commits that a full disk refuses",
@@ -92,6 +93,7 @@ constexpr std::string_view kCounted[] = {
     "kills",
     "kills at a commit",
     "measurements",
+    "measurements by the clock",
     "other versions",
     "personal applies",
     "personal applies that are refused",
@@ -106,6 +108,7 @@ constexpr std::string_view kCounted[] = {
     "starts",
     "statuses with an open breaker",
     "stops",
+    "suites measured by the clock",
     "suspend",
     "uncordon",
     "writes",

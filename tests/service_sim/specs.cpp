@@ -51,6 +51,7 @@ spec:
     - {name: pairs, workload: stream, pairs: all, duration: 600ms,
        slo: [{metric: bandwidth, statistic: min, atLeast: 85% of nominal}]}
   onChange: {scope: affected, onViolation: rollback}
+  onSchedule: {every: 20min, budget: 4min}
 )yaml";
 
 constexpr const char* kPolicy = R"yaml(---

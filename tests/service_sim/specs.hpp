@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,6 +51,9 @@ std::string other_value(const std::string& value);
 
 // By name. `lock`: the text of allocations.lock; empty: there is none.
 std::map<std::string, std::string> files_of(const Commit& commit, bool has_window, const std::string& lock);
+
+// The suite's onSchedule.
+inline constexpr std::chrono::minutes kMeasuredEvery{20};
 
 // When the group `daily` may be changed, UTC.
 inline constexpr int kOpens = 6;  // o'clock

@@ -136,12 +136,16 @@ void World::begin_process() {
                      .retired = process_->retired};
   seams.directory = directory_.path() + "/state";
   seams.measurer = this;
+  seams.traffic = [this](const auto& plan, const auto& ends) { return traffic(plan, ends); };
   seams.seed = random_.next();
   seams.event = [this](const ServiceEvent& event) {
+    measurement_told(event.kind);
     record(std::string(to_string(event.kind)) + " " + event.object + " " + event.message);
   };
   record("lockstep " + version_.name + " starts");
   count("starts");
+  process_begun_ = now();
+  measured_.is_under_way = false;
   status_seen_ = 0;
   states_.clear();
   process_->service = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
@@ -221,6 +225,7 @@ void World::check_quiet() {
   if (begun() != changes) violation("changes are begun half an hour after everything has come to rest");
   if (changes > kQuietChanges) violation(std::to_string(changes) + " changes are begun in quiet");
   check_knows_head();
+  check_measured();
   const std::optional<Key> to = goal();
   if (!to) return;
   const std::string why = process_->service->status()->why_not_run;

@@ -17,6 +17,8 @@
 //   breaker admits.
 // - An error of approve(), reject(), suspend(), cordon() changes nothing; what returned success holds after
 //   any kill.
+// - The suite is measured by the clock no more often than its specs say, not while the service is suspended
+//   and at no device that is cordoned, and what is told of it is what the traffic found.
 // - status() says that it leads only while nobody else can; that a revision is kept, or a device in sync,
 // only
 //   if the devices have its values.
@@ -25,7 +27,8 @@
 // not suspended, no device is cordoned, and windows open. Within an hour and a half:
 // - the goal is the newest revision that was fetched and that no gate refused and nobody rejected;
 // - each setting has the goal's value, unless that needs an approval that nobody gave;
-// - at most kQuietChanges changes are begun, and none in the last half hour.
+// - at most kQuietChanges changes are begun, and none in the last half hour;
+// - the suite was measured in the last hour.
 // Then one more good revision is committed and all that waits is approved: within an hour all devices have
 // it, and status(), record and journal say so.
 #pragma once
@@ -99,6 +102,17 @@ class World final : public Measurer {
     bool ended = false;
     bool led = false;
   };
+  // What the suite's traffic found by the clock.
+  struct Measured {
+    Time traffic{};  // the last time
+    bool is_broken = false;
+    bool is_under_way = false;   // nothing of it was told yet
+    std::optional<Time> judged;  // when the last run began of which the verdict was told
+    // What they were then: whatever moves one of them may move the next run.
+    std::size_t clock_jumps = 0;
+    std::size_t unstored = 0;
+    std::size_t starts = 0;
+  };
   struct Shown {
     Key key;
     std::set<Content> contents;
@@ -147,6 +161,12 @@ class World final : public Measurer {
   Place& draw_place();
   bool is_broken(const std::string& host) const;
   GateFigure figure_of(const std::string& host) const;
+
+  // world_bench.cpp
+  Result<std::vector<bench::Measurement>> traffic(const bench::TcpPlan& plan,
+                                                  const std::vector<bench::ProbeEndpoint>& ends);
+  void measurement_told(ServiceEvent::Kind kind);
+  void check_measured();
 
   // world_checks.cpp
   void follow_journal();
@@ -206,6 +226,8 @@ class World final : public Measurer {
   bool dies_ = false;         // killed: nothing of it counts any more
   std::size_t full_for_ = 0;  // commits
 
+  Measured measured_;
+  Time process_begun_{};
   simulation::JournalReader journal_;
   std::uint64_t last_change_ = 0;
   std::uint64_t last_ticket_ = 0;

@@ -135,7 +135,7 @@ TEST_F(RailPodGate, TheBudgetBoundsTheRoundsAndOmissionsAreReported) {
       EXPECT_GT(told.left_out, 0U) << seconds_left;
     }
     for (const std::string& one : told.uncovered)
-      EXPECT_TRUE(one.ends_with(" (onChange.budget leaves no time for it)")) << one;
+      EXPECT_TRUE(one.ends_with(" (the budget leaves no time for it)")) << one;
   }
 }
 

@@ -75,7 +75,7 @@ TEST_F(BenchReport, PairsLeftOutByAGateAreReportedAndCounted) {
   outcomes_[0].gate.left_out = 12;
   outcomes_[0].gate.uncovered = {"a -> b", "c -> d", "e -> f", "g -> h"};
   const std::string text = bench_text(outcomes_, Terminal{});
-  EXPECT_NE(text.find("  3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs\n"
+  EXPECT_NE(text.find("  3 hosts run jobs and were not measured; the budget left no time for 12 pairs\n"
                       "  no pair that was measured crosses: a -> b\n"),
             std::string::npos)
       << text;

@@ -76,6 +76,7 @@ class ServiceLab : public OutlivesTheLab, public Lab {
     ServiceSeams seams{.drivers = drivers, .executor = executor, .specs = *specs, .retired = retired};
     seams.directory = state();
     seams.measurer = measures ? &measurer : nullptr;
+    seams.traffic = [this](const auto& plan, const auto& ends) { return traffic(plan, ends); };
     seams.event = [this](const ServiceEvent& event) {
       events.push_back(event);
       if (on_event) on_event(event);

@@ -99,7 +99,7 @@ TEST_F(GateMeasured, ReportsExclusions) {
   all[1].gate.left_out = 1;
   all[1].gate.uncovered = {"gpu7:rail0 -> leaf0:swp7"};
   const GateMeasurement gate = gate_measurement(all);
-  EXPECT_EQ(gate.left_out, "3 hosts run jobs and were not measured; onChange.budget left no time for 1 pair");
+  EXPECT_EQ(gate.left_out, "3 hosts run jobs and were not measured; the budget left no time for 1 pair");
   EXPECT_EQ(gate.uncovered, std::vector<std::string>{"gpu7:rail0 -> leaf0:swp7"});
   EXPECT_EQ(judge_gate(nullptr, gate).worst(), Attribution::not_validated);
 }
