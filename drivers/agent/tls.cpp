@@ -2,13 +2,13 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <sys/stat.h>
 
 #include <vector>
 
 #include "drivers/agent/tls_verify.hpp"
 #include "specs/files/file_stamp.hpp"
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -96,9 +96,7 @@ Result<Done> present(SSL_CTX* context, const std::string& file) {
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 Result<Done> take_key(SSL_CTX* context, const TlsFiles& files) {
-  struct stat found {};
-  if (::stat(files.key.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return unusable(files.key, "private key is accessible to others; run \"chmod 600 " + files.key + "\"");
+  TRY_DONE(check_secret_file(files.key, "private key"));
   TRY(const Owned<BIO> text, opened(files.key));
   const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(text.get(), nullptr, no_passphrase, nullptr));
   if (!key) return unusable(files.key, "has no unencrypted PEM private key (" + openssl_reason("none") + ")");

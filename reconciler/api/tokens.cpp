@@ -1,13 +1,11 @@
 #include "reconciler/api/tokens.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "drivers/agent/identity.hpp"
 #include "specs/files/file_stamp.hpp"
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 #include "specs/language/words.hpp"
 #include "specs/model/printable.hpp"
 
@@ -66,12 +64,8 @@ ReadTokens parse_tokens(const std::string& file, std::string_view text) {
 }
 
 ReadTokens read_tokens(const std::string& file) {
-  struct stat found {};
-  const bool is_there = ::stat(file.c_str(), &found) == 0;
-  if (is_there && found.st_uid != 0 && found.st_uid != ::geteuid())
-    return {{}, {file + ": belongs to another user, who could give tokens to anybody"}};
-  if (is_there && (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return {{}, {file + ": others may write it; run \"chmod go-w " + file + "\""}};
+  if (const auto safe = check_written_by_us(file, "could give tokens to anybody"); !safe)
+    return {{}, {safe.error().what}};
   const FileText read = read_named(file, kTokenFileMax);
   if (!read) return {{}, {read.why}};
   return parse_tokens(file, read.text);

@@ -3,11 +3,11 @@
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/params.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep::api {
 namespace {
@@ -77,10 +77,7 @@ bool WebhookProof::holds() {
 }
 
 Result<std::string> read_secret(const std::string& file) {
-  struct stat found {};
-  if (::stat(file.c_str(), &found) == 0 && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return Error{ErrorKind::denied,
-                 file + ": secret is accessible to others; run \"chmod 600 " + file + "\""};
+  TRY_DONE(check_secret_file(file, "secret"));
   FileText read = read_named(file, kSecretMax);
   if (!read) return Error{ErrorKind::denied, read.why};
   while (!read.text.empty() && (read.text.back() == '\n' || read.text.back() == '\r')) read.text.pop_back();

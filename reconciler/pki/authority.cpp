@@ -15,6 +15,7 @@
 #include "specs/files/file_error.hpp"
 #include "specs/files/own_folder.hpp"
 #include "specs/files/replace_file.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -102,7 +103,7 @@ Result<std::optional<CertificateFacts>> replaced(const Pair& pair, const PeerIde
                  pair.certificate + " is of " +
                      (facts.identity ? facts.identity->text() : "no device, controller or reader") +
                      ", not of " + identity.text() + "; it is left alone"};
-  TRY_DONE(check_closed(pair.key));  // a file that is replaced keeps its mode
+  TRY_DONE(check_secret_file(pair.key, "private key"));  // a file that is replaced keeps its mode
   return std::optional<CertificateFacts>(std::move(facts));
 }
 

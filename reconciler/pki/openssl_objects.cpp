@@ -2,12 +2,12 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <sys/stat.h>
 
 #include <ctime>
 #include <type_traits>
 
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -68,15 +68,8 @@ Result<Object<X509_CRL>> read_revocation_list(const std::string& file) {
 }
 
 Result<Object<EVP_PKEY>> read_private_key(const std::string& file) {
-  TRY_DONE(check_closed(file));
+  TRY_DONE(check_secret_file(file, "private key"));
   return read_object<EVP_PKEY>(file, "private key without a passphrase", PEM_read_bio_PrivateKey);
-}
-
-Result<Done> check_closed(const std::string& key_file) {
-  struct stat found {};
-  if (::stat(key_file.c_str(), &found) != 0 || (found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return Done{};
-  return Error{ErrorKind::denied, key_file + ": private key is accessible to others; run \"chmod 600 " +
-                                      key_file + "\", and replace it if others may have read it"};
 }
 
 Result<std::string> pem_of(X509* certificate) {

@@ -42,8 +42,6 @@ Error openssl_error(const std::string& what);
 Result<Object<X509>> read_certificate(const std::string& file);
 Result<Object<X509_CRL>> read_revocation_list(const std::string& file);
 Result<Object<EVP_PKEY>> read_private_key(const std::string& file);
-// Denied: others may read it.
-Result<Done> check_closed(const std::string& key_file);
 
 Result<std::string> pem_of(X509* certificate);
 Result<std::string> pem_of(X509_CRL* list);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/config_file.hpp"
 #include "specs/language/kind_rows.hpp"
@@ -14,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kServiceKind = "ServiceConfig";
+// As systemd tells the process where they are; no other variable is replaced.
+constexpr std::string_view kCredentials = "${CREDENTIALS_DIRECTORY}/";
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kDay = 86'400 * kSecond;
 
@@ -111,15 +114,25 @@ void check_service_api(const ServiceApiSpec& spec, Span whole, Reporter& reporte
                    "write cluster, as their certificates have it: lockstep://CLUSTER/operator/NAME");
 }
 
-std::string beside(const std::string& config, const Said<std::string>& file) {
-  if (!file.said) return "";
+// The whole path of a file that the config names.
+Result<std::string> beside(const std::string& config, const Said<std::string>& file) {
+  if (!file.said) return std::string();
+  std::string name = *file;
+  if (name.starts_with(kCredentials)) {
+    if (credentials_folder().empty())
+      return Error{ErrorKind::invalid_spec,
+                   config + ": " + name +
+                       ": this process was given no credentials; the unit's LoadCredential= "
+                       "gives them (systemd.exec(5))"};
+    name.replace(0, kCredentials.size(), credentials_folder() + "/");
+  }
   std::error_code ignored;  // then it is as it was written
-  const fs::path path = fs::path(config).parent_path() / *file;
+  const fs::path path = fs::path(config).parent_path() / name;
   const fs::path whole = fs::absolute(path, ignored).lexically_normal();
   return whole.empty() ? path.string() : whole.string();
 }
 
-GitSettings git_of(const std::string& file, const ServiceGit& git) {
+Result<GitSettings> git_of(const std::string& file, const ServiceGit& git) {
   GitSettings out;
   out.address = *git.repository;
   if (git.branch.said) out.reference = {GitReference::Kind::branch, *git.branch};
@@ -127,31 +140,35 @@ GitSettings git_of(const std::string& file, const ServiceGit& git) {
   if (git.commit.said) out.reference = {GitReference::Kind::commit, *git.commit};
   out.path = git.path.or_else("");
   out.username = git.username.or_else("");
-  out.password_file = beside(file, git.password_file);
-  out.ca_file = beside(file, git.ca_file);
-  out.ssh_key_file = beside(file, git.ssh_key_file);
-  out.ssh_known_hosts_file = beside(file, git.ssh_known_hosts_file);
-  out.allowed_signers_file = beside(file, git.signers_file);
+  TRY(out.password_file, beside(file, git.password_file));
+  TRY(out.ca_file, beside(file, git.ca_file));
+  TRY(out.ssh_key_file, beside(file, git.ssh_key_file));
+  TRY(out.ssh_known_hosts_file, beside(file, git.ssh_known_hosts_file));
+  TRY(out.allowed_signers_file, beside(file, git.signers_file));
   return out;
 }
 
-ServiceConfig::Api api_of(const std::string& file, const ServiceApiSpec& spec) {
+Result<ServiceConfig::Api> api_of(const std::string& file, const ServiceApiSpec& spec) {
   ServiceConfig::Api out;
   out.cluster = spec.cluster.or_else("");
   if (!spec.listen.empty()) out.listen.clear();
   for (const Said<std::string>& one : spec.listen) out.listen.push_back(*one);
-  if (spec.tls.said)
-    out.tls = TlsFiles{beside(file, spec.tls->ca), beside(file, spec.tls->certificate),
-                       beside(file, spec.tls->key), beside(file, spec.tls->revoked)};
-  out.tokens = beside(file, spec.tokens_file);
-  out.audit = beside(file, spec.audit_file);
+  if (spec.tls.said) {
+    out.tls.emplace();
+    TRY(out.tls->ca, beside(file, spec.tls->ca));
+    TRY(out.tls->certificate, beside(file, spec.tls->certificate));
+    TRY(out.tls->key, beside(file, spec.tls->key));
+    TRY(out.tls->revoked, beside(file, spec.tls->revoked));
+  }
+  TRY(out.tokens, beside(file, spec.tokens_file));
+  TRY(out.audit, beside(file, spec.audit_file));
   if (!spec.webhooks.said) return out;
-  const auto add = [&](const char* forge, const Said<std::string>& secret) {
-    if (secret.said) out.webhooks[forge] = beside(file, secret);
-  };
-  add("github", spec.webhooks->github);
-  add("gitlab", spec.webhooks->gitlab);
-  add("gitea", spec.webhooks->gitea);
+  for (const auto& [forge, secret] :
+       {std::pair{"github", &spec.webhooks->github}, std::pair{"gitlab", &spec.webhooks->gitlab},
+        std::pair{"gitea", &spec.webhooks->gitea}}) {
+    if (!secret->said) continue;
+    TRY(out.webhooks[forge], beside(file, *secret));
+  }
   return out;
 }
 
@@ -199,15 +216,16 @@ Result<ServiceConfig> parse_service_config(const std::string& file, std::string 
                         .hint = "write apiVersion, kind: ServiceConfig and spec (docs/service.md)"}));
   const ServiceSpec& spec = *document.spec;
   ServiceConfig out;
-  if (spec.git.said)
-    out.git = git_of(file, *spec.git);
-  else
-    out.folder = beside(file, spec.folder);
+  if (spec.git.said) {
+    TRY(GitSettings git, git_of(file, *spec.git));
+    out.git = std::move(git);
+  }
+  TRY(out.folder, beside(file, spec.folder));
   if (spec.interval.said) out.interval = std::chrono::ceil<std::chrono::seconds>(*spec.interval);
   if (spec.resync.said) out.resync = std::chrono::ceil<std::chrono::seconds>(*spec.resync);
   out.measure = *spec.measure;
   out.strict = spec.strict.or_else(false);
-  if (spec.api.said) out.api = api_of(file, *spec.api);
+  TRY(out.api, api_of(file, *spec.api));
   return out;
 }
 

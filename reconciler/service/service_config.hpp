@@ -8,7 +8,8 @@
 //       branch: main                        # the default; or `tag`, or `commit`
 //       path: pod1                          # the folder of the specs; default: all of the repository
 //       username: lockstep
-//       passwordFile: git-token             # files are relative to this file's folder
+//       passwordFile: ${CREDENTIALS_DIRECTORY}/git-token   # a credential of systemd; other files are
+//                                           # relative to this file's folder
 //       signersFile: allowed_signers        # ssh-keygen(1): a commit that none of them signed is refused
 //     interval: 60s                         # between looks; a webhook or `lockstep reconcile` is at once
 //     resync: 10m                           # between reads of all devices
@@ -16,10 +17,10 @@
 //     api:
 //       cluster: pod1                       # needed with tls: whose users' certificates are accepted
 //       listen: ["unix:/run/lockstep/service/api.sock", "[::]:7445"]   # the first is the default
-//       tls: {ca: ca.crt, certificate: api.crt, key: api.key, revoked: ca.crl}   # TCP needs it, but on
-//       loopback tokensFile: tokens                  # name:role:SHA-256 of the token, one a line auditFile:
-//       /var/lib/lockstep/audit.jsonl   # the default webhooks: {github: github-secret}   # or gitlab, gitea:
-//       files with the secret
+//       tls: {ca: ca.crt, certificate: api.crt, key: api.key, revoked: ca.crl}   # for all but loopback
+//       tokensFile: tokens                  # name:role:SHA-256 of the token, one a line
+//       auditFile: /var/lib/lockstep/audit.jsonl      # the default
+//       webhooks: {github: github-secret}   # or gitlab, gitea: files with the secret
 //
 // Promises: nothing in the specs' repository changes any of it. Credentials are names of files, never values.
 #pragma once

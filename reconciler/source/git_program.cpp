@@ -13,6 +13,7 @@
 #include "reconciler/source/git_address.hpp"
 #include "specs/files/file_error.hpp"
 #include "specs/files/read_file.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,20 +26,6 @@ constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 constexpr std::size_t kCredentialMost = std::size_t{64} << 10;
 constexpr std::size_t kSignersMost = std::size_t{4} << 20;
 
-// As ssh(1) demands of keys; systemd's credentials belong to root, and an ACL lets the service's group read
-// them.
-Result<Done> check_private(const std::string& file, const std::string& name) {
-  struct stat is {};
-  const std::string shown = name + " " + file;
-  if (::stat(file.c_str(), &is) != 0) return file_error(shown, errno);
-  const bool own = is.st_uid == ::geteuid();
-  if (!own && is.st_uid != 0)
-    return Error{ErrorKind::denied, shown + ": belongs to another user; it must be this user's or root's"};
-  if ((is.st_mode & (own ? 077 : 027)) != 0)
-    return Error{ErrorKind::denied, shown + ": other users may access it; run chmod 600"};
-  return Done{};
-}
-
 Result<std::string> read_settings_file(const std::string& file, const std::string& name, std::size_t most) {
   FileText text = read_named(file, most);
   if (!text) return Error{ErrorKind::refused, name + " " + file + ": " + text.why};
@@ -47,8 +34,10 @@ Result<std::string> read_settings_file(const std::string& file, const std::strin
 
 Result<GitSecrets> read_secrets(const GitSettings& settings) {
   GitSecrets out;
-  if (!settings.ssh_key_file.empty()) TRY_DONE(check_private(settings.ssh_key_file, "ssh_key_file"));
-  for (const auto& [name, file] : {std::pair{"ssh_known_hosts_file", settings.ssh_known_hosts_file},
+  TRY_DONE(check_secret_file(settings.ssh_key_file, "ssh_key_file"));
+  TRY_DONE(check_secret_file(settings.password_file, "password_file"));
+  for (const auto& [name, file] : {std::pair{"ssh_key_file", settings.ssh_key_file},
+                                   std::pair{"ssh_known_hosts_file", settings.ssh_known_hosts_file},
                                    std::pair{"ca_file", settings.ca_file}})
     if (!file.empty()) TRY_DONE(read_settings_file(file, name, kSignersMost));
   if (!settings.allowed_signers_file.empty()) {
@@ -56,7 +45,6 @@ Result<GitSecrets> read_secrets(const GitSettings& settings) {
         read_settings_file(settings.allowed_signers_file, "allowed_signers_file", kSignersMost));
   }
   if (settings.password_file.empty()) return out;
-  TRY_DONE(check_private(settings.password_file, "password_file"));
   TRY(const std::string text, read_settings_file(settings.password_file, "password_file", kCredentialMost));
   out.password = text.substr(0, text.find_first_of("\r\n"));
   if (out.password.empty())

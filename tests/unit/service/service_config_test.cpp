@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace lockstep {
 namespace {
 
@@ -62,6 +64,32 @@ TEST(ServiceConfig, SaysHowItIsReached) {
   EXPECT_EQ(read->api.tokens, "/etc/lockstep/tokens");
   EXPECT_EQ(read->api.audit, "/var/log/audit");
   EXPECT_EQ(read->api.webhooks, (std::map<std::string, std::string>{{"gitea", "/etc/lockstep/secret"}}));
+}
+
+TEST(ServiceConfig, NamesCredentialsOfSystemd) {
+  const std::string text = config(
+      "  git: {repository: \"https://a/b\", username: u, passwordFile: \"${CREDENTIALS_DIRECTORY}/git\"}\n"
+      "  api:\n    cluster: pod1\n    tokensFile: ${CREDENTIALS_DIRECTORY}/tokens\n"
+      "    tls: {ca: ca.crt, certificate: a.crt, key: \"${CREDENTIALS_DIRECTORY}/api.key\"}\n"
+      "    webhooks: {gitlab: \"${CREDENTIALS_DIRECTORY}/hook\"}\n"
+      "    auditFile: \"${HOME}/audit\"\n");
+  ::setenv("CREDENTIALS_DIRECTORY", "/run/credentials/lockstep.service", 1);
+  const Result<ServiceConfig> read = parse_service_config("/etc/lockstep/serve.yaml", text);
+  ::unsetenv("CREDENTIALS_DIRECTORY");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->git->password_file, "/run/credentials/lockstep.service/git");
+  EXPECT_EQ(read->api.tokens, "/run/credentials/lockstep.service/tokens");
+  EXPECT_EQ(read->api.tls->key, "/run/credentials/lockstep.service/api.key");
+  EXPECT_EQ(read->api.tls->ca, "/etc/lockstep/ca.crt");
+  EXPECT_EQ(read->api.webhooks.at("gitlab"), "/run/credentials/lockstep.service/hook");
+  EXPECT_EQ(read->api.audit, "/etc/lockstep/${HOME}/audit") << "no other variable is replaced";
+  const Result<ServiceConfig> without = parse_service_config("/etc/lockstep/serve.yaml", text);
+  ASSERT_FALSE(without);
+  EXPECT_NE(
+      without.error().text().find("/etc/lockstep/serve.yaml: ${CREDENTIALS_DIRECTORY}/git: this process "
+                                  "was given no credentials"),
+      std::string::npos)
+      << without.error().text();
 }
 
 // Each is refused with the place and what would be right.
