@@ -265,24 +265,17 @@ nlohmann::json change_object(const std::string& cluster, bool twin, const ShownC
 }
 
 nlohmann::json event_object(const ServiceEvent& event, const std::string& name, const ObjectMeta& meta) {
-  using Is = ServiceEvent::Kind;
   Json out = object_of(Kind::event, name, meta);
   out.erase("spec");
   out.erase("status");
   const std::string at = utc_text(event.at);
   const std::size_t slash = event.object.find('/');
-  const bool warns = event.kind == Is::leadership_lost || event.kind == Is::revision_invalid ||
-                     event.kind == Is::source_trouble || event.kind == Is::approval_needed ||
-                     event.kind == Is::change_refused || event.kind == Is::change_failed ||
-                     event.kind == Is::drift || event.kind == Is::unreadable ||
-                     event.kind == Is::heal_failed || event.kind == Is::breaker_opened ||
-                     event.kind == Is::record_trouble || event.kind == Is::slo_broken;
   out["metadata"]["creationTimestamp"] = at;
   out["involvedObject"] = {{"kind", event.object.substr(0, slash)},
                            {"name", slash == event.object.npos ? "" : event.object.substr(slash + 1)}};
   out["reason"] = to_string(event.kind);
   out["message"] = event.message;
-  out["type"] = warns ? "Warning" : "Normal";
+  out["type"] = weight_of(event.kind) == ServiceEvent::Weight::normal ? "Normal" : "Warning";
   out["firstTimestamp"] = at;
   out["lastTimestamp"] = at;
   out["count"] = 1;

@@ -16,10 +16,12 @@
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/api/service_api.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/journal.hpp"
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/report/escape.hpp"
+#include "reconciler/report/journal_fields.hpp"
 #include "reconciler/report/service_report.hpp"
 #include "reconciler/service/service_config.hpp"
 #include "reconciler/service/service_loop.hpp"
@@ -101,6 +103,7 @@ class Serving {
   const ServeOptions& options_;
   const ServiceConfig config_;
   const Console& console_;
+  const bool journal_ = leads_to_journal(STDOUT_FILENO);
   const DriverTable drivers_ = driver_table();
   std::unique_ptr<SpecsFeed> specs_;
   WakeDescriptor hang_up_;
@@ -114,10 +117,10 @@ class Serving {
 
 void Serving::happened(const ServiceEvent& event) {
   if (api_) api_->happened(event);
-  if (console_.is_text())
-    console_.print(service_event_text(event, console_.out()));
-  else
+  if (!console_.is_text())
     console_.print_format(service_event_json(event).dump() + "\n");
+  else if (!journal_ || !tell_journal(journal_fields(event)))
+    console_.print(service_event_text(event, console_.out()));
 }
 
 // Fed by this thread alone, which every decision and every answer needs.

@@ -15,6 +15,8 @@ namespace {
 using Kind = ServiceEvent::Kind;
 
 Ink ink_of(Kind kind) {
+  if (weight_of(kind) == ServiceEvent::Weight::error) return Ink::red;
+  if (weight_of(kind) == ServiceEvent::Weight::warning) return Ink::yellow;
   switch (kind) {
     case Kind::change_kept:
     case Kind::healed:
@@ -22,19 +24,7 @@ Ink ink_of(Kind kind) {
     case Kind::drift_cleared:
     case Kind::readable:
     case Kind::source_recovered: return Ink::green;
-    case Kind::change_refused:
-    case Kind::slo_broken:
-    case Kind::heal_failed:
-    case Kind::breaker_opened:
-    case Kind::record_trouble:
-    case Kind::revision_invalid: return Ink::red;
-    case Kind::leadership_lost:
-    case Kind::source_trouble:
-    case Kind::approval_needed:
     case Kind::change_superseded:
-    case Kind::change_failed:
-    case Kind::drift:
-    case Kind::unreadable:
     case Kind::suspended: return Ink::yellow;
     default: return Ink::plain;
   }
@@ -62,6 +52,11 @@ std::string service_event_text(const ServiceEvent& event, const Terminal& termin
   return clock_text(event.at, terminal) +
          compose("{}  {}{}\n", Shown(pad(terminal.paint(ink_of(event.kind), to_string(event.kind)), 16)),
                  short_object(event.object), event.message.empty() ? "" : "  " + event.message);
+}
+
+std::string service_event_message(const ServiceEvent& event) {
+  return compose("{} {}{}", to_string(event.kind), short_object(event.object),
+                 event.message.empty() ? "" : ": " + event.message);
 }
 
 nlohmann::json service_event_json(const ServiceEvent& event) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drivers/posix/call.hpp"
 
@@ -42,10 +43,14 @@ struct ServiceEvent {
     slo_broken,         // a suite, by the clock, and some SLO is
     not_measured        // a suite that was due, and why
   };
+  enum class Weight : std::uint8_t { normal, warning, error };
   Kind kind{};
   WallTime at{};
-  std::string object;   // "Revision/3f2a...", "Device/leaf0", "Cluster/pod1"
-  std::string message;  // for a reader
+  std::string object;                  // "Revision/3f2a...", "Device/leaf0", "Cluster/pod1"
+  std::string message;                 // for a reader
+  std::string cluster{};               // its name; empty: no revision has told it yet
+  std::uint64_t change = 0;            // of the ledger, that has ended; 0: none
+  std::vector<std::string> devices{};  // that this change touched
 };
 constexpr auto words(ServiceEvent::Kind) {
   return std::to_array<std::string_view>(
@@ -55,6 +60,25 @@ constexpr auto words(ServiceEvent::Kind) {
        "DriftCleared",    "Unreadable",     "Readable",         "Healed",          "HealFailed",
        "BreakerOpened",   "Suspended",      "Resumed",          "Cordoned",        "Uncordoned",
        "RecordTrouble",   "Measured",       "SloBroken",        "NotMeasured"});
+}
+// What somebody must look at, and what will go wrong if nobody does.
+constexpr ServiceEvent::Weight weight_of(ServiceEvent::Kind kind) {
+  using Kind = ServiceEvent::Kind;
+  switch (kind) {
+    case Kind::revision_invalid:
+    case Kind::change_refused:
+    case Kind::heal_failed:
+    case Kind::breaker_opened:
+    case Kind::record_trouble:
+    case Kind::slo_broken: return ServiceEvent::Weight::error;
+    case Kind::leadership_lost:
+    case Kind::source_trouble:
+    case Kind::approval_needed:
+    case Kind::change_failed:
+    case Kind::drift:
+    case Kind::unreadable: return ServiceEvent::Weight::warning;
+    default: return ServiceEvent::Weight::normal;
+  }
 }
 
 }  // namespace lockstep

@@ -272,7 +272,7 @@ void ServiceLoop::applied(const Applied& applied) {
   const std::string why = report.gate && !report.gate->why.empty() ? report.gate->why : verdict;
   using Kind = ServiceEvent::Kind;
   if (run_->superseded) {
-    happened(Kind::change_superseded, object, shown_of(run_->id).why);
+    happened(Kind::change_superseded, object, shown_of(run_->id).why, report);
     return run_over("");
   }
   // Each is stored before it is told.
@@ -281,18 +281,18 @@ void ServiceLoop::applied(const Applied& applied) {
       record_.revisions.kept(now());
       const std::string waits = shown_of(run_->id).why;
       run_over("");
-      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits);
+      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits, report);
     }
     case RunEnd::refused:
       record_.revisions.refused(goal_->plan->without_stand_bys(goal_->may_run), why, now());
       run_over("");
-      return happened(Kind::change_refused, object, why);
+      return happened(Kind::change_refused, object, why, report);
     case RunEnd::failed: break;
   }
   const std::string reason = applied.accepted ? why : applied.accepted.error().text();
   record_.revisions.failed(reason, now());
   run_over(reason);
-  happened(Kind::change_failed, object, reason);
+  happened(Kind::change_failed, object, reason, report);
 }
 
 namespace {

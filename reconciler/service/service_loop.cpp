@@ -156,7 +156,19 @@ void ServiceLoop::look_now() {
 // What is told --------------------------------------------------------------------------------------------
 
 void ServiceLoop::happened(ServiceEvent::Kind kind, std::string object, std::string message) {
-  if (seams_.event) seams_.event({kind, now(), std::move(object), std::move(message)});
+  happened(kind, std::move(object), std::move(message), {});
+}
+
+void ServiceLoop::happened(ServiceEvent::Kind kind, std::string object, std::string message,
+                           const ApplyReport& report) {
+  if (!seams_.event) return;
+  seams_.event({.kind = kind,
+                .at = now(),
+                .object = std::move(object),
+                .message = std::move(message),
+                .cluster = cluster_ ? cluster_->name : "",
+                .change = report.change_id,
+                .devices = report.blast.devices});
 }
 
 std::string ServiceLoop::cluster_object() const { return "Cluster/" + (cluster_ ? cluster_->name : ""); }

@@ -151,6 +151,7 @@ class ServiceLoop {
   void publish();
   std::vector<RevisionStatus> revisions_shown() const;
   void happened(ServiceEvent::Kind kind, std::string object, std::string message);
+  void happened(ServiceEvent::Kind kind, std::string object, std::string message, const ApplyReport& report);
   std::string cluster_object() const;  // "Cluster/pod1"
   void at(std::uint64_t& timer, std::chrono::milliseconds wait, void (ServiceLoop::*then)());
   void cancel(std::uint64_t& timer);
@@ -218,7 +219,7 @@ class ServiceLoop {
   bool is_in_force() const;
   std::vector<std::size_t> admit(std::vector<std::size_t> devices);
   void saw(const WatchEvent& event);
-  void heal_failed(const std::string& why);
+  void heal_failed(const std::string& why, const ApplyReport& report);
   void healed(const Healing& healing);
   void not_at_it(std::vector<std::string> devices);
 

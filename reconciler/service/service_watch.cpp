@@ -137,15 +137,15 @@ void ServiceLoop::saw(const WatchEvent& event) {
 }
 
 // A heal that fails again in the same way is told once.
-void ServiceLoop::heal_failed(const std::string& why) {
-  if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, cluster_object(), why);
+void ServiceLoop::heal_failed(const std::string& why, const ApplyReport& report) {
+  if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, cluster_object(), why, report);
   last_heal_ = why;
 }
 
 void ServiceLoop::healed(const Healing& healing) {
-  if (healing.no_plan) return heal_failed(healing.no_plan->text());
-  if (healing.locked) return heal_failed(healing.locked->text());
   const ApplyReport& report = healing.report;
+  if (healing.no_plan) return heal_failed(healing.no_plan->text(), report);
+  if (healing.locked) return heal_failed(healing.locked->text(), report);
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask
     record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());
@@ -157,9 +157,9 @@ void ServiceLoop::healed(const Healing& healing) {
   const std::string told = fmt::format("{} of {} steps done: {}", report.count(StepState::done),
                                        healing.plan.steps.size(), to_string(report.verdict));
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)
-    return heal_failed(told);
+    return heal_failed(told, report);
   last_heal_.clear();
-  happened(ServiceEvent::Kind::healed, cluster_object(), told);
+  happened(ServiceEvent::Kind::healed, cluster_object(), told, report);
 }
 
 // Devices that did not come along with the last change, and are back: it is gone for again, less and less
