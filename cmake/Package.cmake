@@ -23,7 +23,8 @@ add_custom_target(share ALL DEPENDS ${share}/stamp)
 
 install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY ${share}/man8/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
-install(FILES packaging/lockstep-agent.service packaging/lockstep.service DESTINATION lib/systemd/system)
+install(FILES packaging/lockstep-agent.service packaging/lockstep.service packaging/lockstep.socket
+        DESTINATION lib/systemd/system)
 install(FILES packaging/lockstep.catalog DESTINATION lib/systemd/catalog)
 install(FILES ${share}/completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lockstep)
 install(DIRECTORY ${share}/doc/ DESTINATION ${doc})

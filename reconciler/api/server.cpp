@@ -1,24 +1,19 @@
 #include "reconciler/api/server.hpp"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "reconciler/api/listen_address.hpp"
 #include "reconciler/api/server_connection.hpp"
 #include "specs/files/file_stamp.hpp"
-#include "specs/files/own_folder.hpp"
 
 namespace lockstep::api {
 namespace {
@@ -33,37 +28,6 @@ constexpr std::chrono::milliseconds kAcceptPause{50};
 
 // Each writes some KiB in some 50 us (perf_serve_api): less than a millisecond together.
 constexpr std::size_t kWakesAtOnce = 16;
-
-Error can_not_listen(const std::string& where, const std::string& why) {
-  return Error{ErrorKind::transient, "listen on " + where + ": " + why};
-}
-
-// The folder decides who reaches the socket.
-Result<Done> check_socket_folder(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0) return make_private_folder(folder);
-  if (!S_ISDIR(found.st_mode) || (found.st_uid != ::geteuid() && found.st_uid != 0) ||
-      (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return Error{ErrorKind::denied, folder +
-                                        ": others may enter it, or it is another user's; the socket of the "
-                                        "API needs a folder of its own (mode 0700)"};
-  return Done{};
-}
-
-// What a killed process left; one that answers is left alone.
-Result<Done> remove_old_socket(const std::string& path) {
-  struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0) return Done{};
-  if (!S_ISSOCK(found.st_mode)) return Error{ErrorKind::refused, path + ": is there, and is no socket"};
-  asio::io_context io;
-  Local::socket probe(io);
-  Code code;
-  probe.connect(Local::endpoint(path), code);
-  if (!code) return can_not_listen("unix:" + path, "another process listens there");
-  ::unlink(path.c_str());
-  return Done{};
-}
 
 // Of the tokens' and webhooks' files.
 Result<std::map<Forge, std::string>> read_secrets(const std::map<Forge, std::string>& files) {
@@ -109,9 +73,7 @@ class RunningApi final : public ApiServer {
     bool tls = false;
   };
 
-  Result<Done> listen(const std::string& text);
-  Result<Done> listen_tcp(const ListenAddress& where, const std::string& text);
-  Result<Done> listen_unix(const ListenAddress& where, const std::string& text);
+  Result<Done> listen();
   template <class Protocol>
   void accept(Listener<Protocol>& listener);
   template <class Protocol>
@@ -129,7 +91,7 @@ class RunningApi final : public ApiServer {
   asio::steady_timer tick_;
   std::vector<std::unique_ptr<Listener<tcp>>> tcp_;
   std::vector<std::unique_ptr<Listener<Local>>> unix_;
-  std::vector<std::string> sockets_;  // paths, to be removed
+  std::vector<SocketFile> files_;
   std::vector<std::uint16_t> ports_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   std::string tls_stamp_;
@@ -149,7 +111,7 @@ Result<Done> RunningApi::begin() {
     tls_stamp_ = stamp_of(*settings.tls);
     TRY(shared_.tls, optional_client_context(*settings.tls));
   }
-  for (const std::string& one : settings.listen) TRY_DONE(listen(one));
+  TRY_DONE(listen());
   work_.emplace(shared_.io.get_executor());
   for (const auto& one : tcp_) accept(*one);
   for (const auto& one : unix_) accept(*one);
@@ -163,50 +125,24 @@ Result<Done> RunningApi::begin() {
   return Done{};
 }
 
-Result<Done> RunningApi::listen(const std::string& text) {
-  TRY(const ListenAddress where, parse_listen(text));
-  if (where.needs_tls() && !shared_.settings.tls)
-    return Error{ErrorKind::invalid_spec,
-                 "listen address '" + text +
-                     "' is not loopback: without TLS, tokens could be read on the way; "
-                     "configure a certificate, or listen on 127.0.0.1 or a UNIX socket"};
-  return where.path.empty() ? listen_tcp(where, text) : listen_unix(where, text);
-}
-
-Result<Done> RunningApi::listen_tcp(const ListenAddress& where, const std::string& text) {
-  auto one = std::make_unique<Listener<tcp>>(shared_.io);
-  one->tls = shared_.settings.tls.has_value();
-  Code code;
-  const auto each = [&] {
-    if (one->acceptor.open(where.tcp.protocol(), code)) return;
-    if (one->acceptor.set_option(asio::socket_base::reuse_address(true), code)) return;
-    if (where.tcp.address().is_v6() && one->acceptor.set_option(asio::ip::v6_only(false), code)) return;
-    if (one->acceptor.bind(where.tcp, code)) return;
-    if (one->acceptor.listen(asio::socket_base::max_listen_connections, code)) return;
-    ports_.push_back(one->acceptor.local_endpoint(code).port());
-  };
-  each();
-  if (code) return can_not_listen(text, code.message());
-  tcp_.push_back(std::move(one));
-  return Done{};
-}
-
-Result<Done> RunningApi::listen_unix(const ListenAddress& where, const std::string& text) {
-  TRY_DONE(check_socket_folder(where.path));
-  TRY_DONE(remove_old_socket(where.path));
-  auto one = std::make_unique<Listener<Local>>(shared_.io);
-  Code code;
-  const auto each = [&] {
-    if (one->acceptor.open(Local(), code)) return;
-    if (one->acceptor.bind(Local::endpoint(where.path), code)) return;
-    sockets_.push_back(where.path);
-    if (::chmod(where.path.c_str(), 0600) != 0) code = Code(errno, boost::system::system_category());
-    if (!code) one->acceptor.listen(asio::socket_base::max_listen_connections, code);
-  };
-  each();
-  if (code) return can_not_listen(text, code.message());
-  ports_.push_back(0);
-  unix_.push_back(std::move(one));
+Result<Done> RunningApi::listen() {
+  const ServerSettings& settings = shared_.settings;
+  TRY(ListeningSockets sockets, open_sockets(settings.listen, settings.given, settings.tls.has_value()));
+  for (ListeningSocket& one : sockets.all) {
+    Code code;
+    const int descriptor = one.descriptor.release();
+    if (one.where.path.empty()) {
+      tcp_.push_back(std::make_unique<Listener<tcp>>(shared_.io));
+      tcp_.back()->tls = settings.tls.has_value();
+      tcp_.back()->acceptor.assign(one.where.tcp.protocol(), descriptor, code);
+    } else {
+      unix_.push_back(std::make_unique<Listener<Local>>(shared_.io));
+      unix_.back()->acceptor.assign(Local(), descriptor, code);
+    }
+    if (code) return Error{ErrorKind::transient, "wait for connections: " + code.message()};
+  }
+  files_ = std::move(sockets.files);
+  ports_ = std::move(sockets.ports);
   return Done{};
 }
 
@@ -342,7 +278,7 @@ void RunningApi::stop() {
   shared_.readers.join();
   work_.reset();
   if (thread_.joinable()) thread_.join();
-  for (const std::string& path : sockets_) ::unlink(path.c_str());
+  files_.clear();
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 // cut off. Watches end when their credential does: a token that was revoked, a certificate that has expired
 // or whose revocation list has it; the others go on. Changed tokens, secrets and TLS files hold within a
 // second, for new requests (TLS files: connections). stop() ends all connections; actions that have begun are
-// waited for. Refuses at start, each with what to do: an address without TLS that is not loopback; a UNIX
-// socket in a folder that others may enter; files that can't be used; an address in use (transient).
+// waited for. Refuses at start, each with what to do: what listening_sockets.hpp refuses; files that can't be
+// used.
 #pragma once
 
 #include <chrono>
@@ -21,6 +21,7 @@
 
 #include "drivers/agent/tls.hpp"
 #include "reconciler/api/api_service.hpp"
+#include "reconciler/api/listening_sockets.hpp"
 
 namespace lockstep::api {
 
@@ -50,6 +51,7 @@ struct ServerSettings {
   // "127.0.0.1:7445", "[::1]:7445", "0.0.0.0:7445", "unix:/run/lockstep/api.sock". Port 0: any.
   // With `tls`, all of TCP is TLS, loopback as well.
   std::vector<std::string> listen;
+  std::vector<GivenSocket> given{};                // by systemd; open for as long as the server runs
   std::string cluster{};                           // whose users' certificates are accepted
   std::optional<TlsFiles> tls{};                   // `ca`: of users' certificates; none: plain
   std::string tokens{};                            // file (tokens.hpp); empty: none

@@ -16,8 +16,8 @@
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/api/service_api.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/journal.hpp"
 #include "reconciler/cli/program_drivers.hpp"
+#include "reconciler/cli/systemd.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/report/escape.hpp"
@@ -90,8 +90,9 @@ api::ServerSettings api_settings(const ServiceConfig& config) {
 
 class Serving {
  public:
-  Serving(const ServeOptions& options, ServiceConfig config, const Console& console)
-      : options_(options), config_(std::move(config)), console_(console) {}
+  Serving(const ServeOptions& options, ServiceConfig config, std::vector<api::GivenSocket> sockets,
+          const Console& console)
+      : options_(options), config_(std::move(config)), sockets_(std::move(sockets)), console_(console) {}
   int run();
 
  private:
@@ -102,6 +103,7 @@ class Serving {
 
   const ServeOptions& options_;
   const ServiceConfig config_;
+  const std::vector<api::GivenSocket> sockets_;
   const Console& console_;
   const bool journal_ = leads_to_journal(STDOUT_FILENO);
   const DriverTable drivers_ = driver_table();
@@ -153,6 +155,7 @@ Result<Done> Serving::watch_signals() {
 Result<Done> Serving::listen() {
   TRY_DONE(make_private_folder(serve_folder("STATE_DIRECTORY", title_of(config_))));
   api::ServerSettings settings = api_settings(config_);
+  settings.given = sockets_;
   settings.log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); };
   TRY(api_,
       api::ServiceApi::start(std::move(settings), {.proof_lifetime = 2 * config_.resync}, executor_, *loop_));
@@ -196,6 +199,9 @@ int Serving::run() {
 }  // namespace
 
 int run_serve(const ServeOptions& options, const Console& console) {
+  allow_many_files();
+  Result<std::vector<api::GivenSocket>> sockets = given_sockets();
+  if (!sockets) return console.fail(sockets.error());
   Result<ServiceConfig> config = config_of(options);
   if (!config && console.is_text() && config.error().what.find('\n') != std::string::npos) {
     std::fputs(report_text(config.error().what).c_str(), stderr);  // excerpts, already fit to be shown
@@ -203,7 +209,7 @@ int run_serve(const ServeOptions& options, const Console& console) {
   }
   if (!config) return console.fail(config.error());
   if (!options.listen.empty()) config->api.listen = options.listen;
-  return Serving(options, *std::move(config), console).run();
+  return Serving(options, *std::move(config), *std::move(sockets), console).run();
 }
 
 }  // namespace lockstep

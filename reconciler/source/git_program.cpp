@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -25,6 +28,13 @@ constexpr std::chrono::minutes kPatience{30};
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 constexpr std::size_t kCredentialMost = std::size_t{64} << 10;
 constexpr std::size_t kSignersMost = std::size_t{4} << 20;
+
+// select(2), in whatever git runs, can't watch more; this process may have many more open.
+rlim_t files_of_git() {
+  constexpr rlim_t kMost = FD_SETSIZE;
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::min(limit.rlim_max, kMost) : kMost;
+}
 
 Result<std::string> read_settings_file(const std::string& file, const std::string& name, std::size_t most) {
   FileText text = read_named(file, most);
@@ -227,7 +237,8 @@ Fetched<Ended> GitProgram::run(std::vector<std::string> words, std::uint64_t lar
   Program program{.name = "prlimit",
                   .package = "util-linux",
                   .words = {"--fsize=" + std::to_string(largest_file), "--as=" + std::to_string(kMemory),
-                            "--core=0", "git", "--no-pager", "--git-dir=" + repository_},
+                            "--core=0", "--nofile=" + std::to_string(files_of_git()) + ":", "git",
+                            "--no-pager", "--git-dir=" + repository_},
                   .patience = kPatience,
                   .environment = environment_,
                   .own_group = true,
