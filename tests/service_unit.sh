@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# service_unit.sh SOURCE LOCKSTEP: the unit of `lockstep serve` is one that systemd accepts, and closed enough; what the service says
-# of a configuration that it can't use.
+# service_unit.sh SOURCE LOCKSTEP: the units of `lockstep serve` are such that systemd accepts, and closed enough; so is the catalog of
+# its events; what the service says of a configuration that it can't use.
 set -euo pipefail
 . "$(dirname "$0")/needs.sh"
 . "$(dirname "$0")/expect.sh"
@@ -13,8 +13,13 @@ unit=lockstep.service
 # 1.3 of 10 (systemd 252): no capability, no device, no other user's files.
 expect 0 "$unit" systemd-analyze security --offline=true --threshold=15 --no-pager "$source/packaging/$unit"
 sed "s#/usr/bin/lockstep#$lockstep#; s#^Documentation=.*##" "$source/packaging/$unit" >"$work/$unit"
-said=$(systemd-analyze verify --man=no "$work/$unit" 2>&1 | grep -F "$unit" || true)
+sed "s#^Documentation=.*##" "$source/packaging/lockstep.socket" >"$work/lockstep.socket"
+said=$(systemd-analyze verify --man=no "$work/$unit" "$work/lockstep.socket" 2>&1 | grep -F lockstep || true)
 [ -z "$said" ] || fail "systemd-analyze verify: $said"
+mkdir -p "$work/usr/lib/systemd/catalog" "$work/var/lib/systemd/catalog"
+cp "$source/packaging/lockstep.catalog" "$work/usr/lib/systemd/catalog/"
+expect 0 "" journalctl --root="$work" --update-catalog
+expect 0 "lockstep: The gate refused a change" journalctl --root="$work" --list-catalog
 
 export LOCKSTEP_STATE_DIR=$work/state
 config() {
