@@ -22,7 +22,7 @@ elif [ "${1:-build}" = fuzz ]; then
 elif [ "${1:-build}" = mutants ]; then
   packages=(python3-clang-16 libclang-common-16-dev)  # libclang, and the compiler's own headers
 elif [ "${1:-build}" = vm ]; then
-  packages=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 pciutils systemd dbus ethtool procps gcc-12 make libelf1
+  packages=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd curl iproute2 pciutils systemd dbus ethtool procps gcc-12 make libelf1
             ibverbs-providers perftest)
 fi
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# machine.sh KERNEL METAPACKAGE OUT LOCKSTEP AGENT: makes a machine with systemd and lockstep-agent under its unit, and runs
-# agent_test.py, which starts it under the kernel in KERNEL (kernel.sh). Exit code: 0, 77 (skipped) or 1. OUT keeps the consoles.
+# machine.sh TEST KERNEL METAPACKAGE OUT LOCKSTEP AGENT: makes a machine with systemd, lockstep-agent under its unit and the service
+# with its units, and runs TEST (agent_test.py, service_test.py), which starts it under the kernel in KERNEL (kernel.sh). Exit code: 0,
+# 77 (skipped) or 1. OUT keeps the consoles.
 #
 # Its root is this Debian's own packages, copied file by file, which takes seconds; a bare Debian takes a minute and an
 # archive. It is a disk and not an initial RAM disk, so that what was written is there after a restart.
@@ -9,11 +10,11 @@ here=$(dirname "$(realpath "$0")")
 source=$(realpath "$here/../../..")
 . "$source/tests/needs.sh"
 . "$here/../root.sh"
-kernel=$(realpath -m "$1") out=$(realpath -m "$3") lockstep=$(realpath "$4") agent=$(realpath "$5")
+test=$here/$1 kernel=$(realpath -m "$2") out=$(realpath -m "$4") lockstep=$(realpath "$5") agent=$(realpath "$6")
 [ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "a machine's disk is made by root"
-"$here/../kernel.sh" "$kernel" "$2"
+"$here/../kernel.sh" "$kernel" "$3"
 
-packages=(base-files base-passwd bash coreutils dbus dbus-daemon dbus-system-bus-common ethtool grep iproute2 kmod libpam-modules mount
+packages=(base-files base-passwd bash coreutils curl dbus dbus-daemon dbus-system-bus-common ethtool grep iproute2 kmod libpam-modules mount
           pciutils procps sed systemd util-linux)
 for package in "${packages[@]}"; do
   dpkg-query --show "$package" >/dev/null 2>&1 || not_tested_but_on_ci "the machine is made of this one's packages, and $package is missing"
@@ -28,6 +29,7 @@ dpkg -L "${packages[@]}" | grep -Ev '^/usr/share/(bug|doc|info|lintian|locale|ma
   sort -u | while read -r file; do [ ! -e "$file" ] || echo "${file#/}"; done |
   tar -C / -c --no-recursion -T - | tar -C "$root" -x --keep-directory-symlink
 install -s "$agent" "$root/usr/sbin/lockstep-agent"
+install -s "$lockstep" "$root/usr/bin/lockstep"
 install "$here/channel" "$here/network" "$root/usr/sbin/"
 find "$root/usr" -type f \( -perm -u+x -o -name '*.so*' \) -print0 |
   xargs -0 bash -c '. "$0" && copy_libraries "$@"' "$here/../root.sh" "$root"
@@ -48,7 +50,8 @@ for unit in getty.target systemd-{binfmt,firstboot,journal-flush,logind,random-s
   ln -s /dev/null "$units/$unit"
 done
 cp "$here"/{channel,network,fabric-helper}.service "$units/"
-cp "$source/packaging/lockstep-agent.service" "$root/usr/lib/systemd/system/"
+cp "$source"/packaging/lockstep{-agent.service,.service,.socket} "$root/usr/lib/systemd/system/"
+install -D -m644 "$source/packaging/lockstep.catalog" "$root/usr/lib/systemd/catalog/lockstep.catalog"
 # As systemctl enable does it.
 ln -s /etc/systemd/system/{channel,network}.service /lib/systemd/system/lockstep-agent.service "$units/multi-user.target.wants/"
 ln -s /lib/systemd/system/multi-user.target "$units/default.target"
@@ -57,10 +60,18 @@ ln -s /lib/systemd/system/multi-user.target "$units/default.target"
   "$lockstep" ca init "$out/ca" --cluster lab
   "$lockstep" ca issue "$out/ca" --role controller --name controller --out "$out/controller"
   "$lockstep" ca issue "$out/ca" --role device --name gpu1 --ip 127.0.0.1 --out "$root/etc/lockstep"
+  "$lockstep" ca issue "$out/ca" --role device --name api --ip 127.0.0.1 --out "$root/etc/lockstep"
 } >"$out/ca.log"
 for folder in "$out/controller" "$root/etc/lockstep"; do cp "$out"/ca/ca.{crt,crl} "$folder/"; done
 cp "$here"/{agent,host}.yaml "$root/etc/lockstep/"
 cp "$here/pod.yaml" "$out/specs/"
+install -D -m600 -t "$root/etc/lockstep/pki" "$out"/controller/*
+install -D -m644 -t "$root/srv/specs" "$here/service_specs.yaml"
+"$lockstep" lock "$root/srv/specs" >"$out/lock.log"
+cp "$here/serve.yaml" "$root/etc/lockstep/"
+echo "test:viewer:$(printf %s a-token-of-the-test | sha256sum | cut -d' ' -f1)" >"$root/etc/lockstep/tokens"
+chmod 600 "$root/etc/lockstep/tokens"
+install -D -m644 "$here/lockstep.conf" "$units/lockstep.service.d/test.conf"
 truncate -s 512M "$out/disk"
 mke2fs -q -t ext4 -d "$root" "$out/disk"
 
@@ -75,4 +86,4 @@ depmod -b "$initial" "$(cat "$kernel/version")"
 rm -rf "$root" "$initial"
 
 # In a network namespace of its own, where no port is in use.
-exec unshare --net sh -c 'ip link set lo up && exec python3 -B "$@"' sh "$here/agent_test.py" "$out" "$lockstep" "$kernel/vmlinux"
+exec unshare --net sh -c 'ip link set lo up && exec python3 -B "$@"' sh "$test" "$out" "$lockstep" "$kernel/vmlinux"
