@@ -1,5 +1,6 @@
 #include "reconciler/api/server.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -128,9 +129,10 @@ Result<Done> RunningApi::begin() {
 Result<Done> RunningApi::listen() {
   const ServerSettings& settings = shared_.settings;
   TRY(ListeningSockets sockets, open_sockets(settings.listen, settings.given, settings.tls.has_value()));
-  for (ListeningSocket& one : sockets.all) {
+  for (const ListeningSocket& one : sockets.all) {
     Code code;
-    const int descriptor = one.descriptor.release();
+    // An acceptor closes what it has.
+    const int descriptor = ::fcntl(one.descriptor.number(), F_DUPFD_CLOEXEC, 0);
     if (one.where.path.empty()) {
       tcp_.push_back(std::make_unique<Listener<tcp>>(shared_.io));
       tcp_.back()->tls = settings.tls.has_value();

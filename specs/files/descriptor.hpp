@@ -1,5 +1,5 @@
 // Descriptor: owns one file descriptor and closes it on destruction, on close() and when it takes over
-// another, unless it was released. -1 is "none".
+// another. -1 is "none".
 #pragma once
 
 #include <unistd.h>
@@ -24,8 +24,6 @@ class Descriptor {
   void close() { *this = Descriptor(); }
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
-  // For another owner.
-  [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:
   int number_ = -1;
