@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-using Kind = ServiceEvent::Kind;
+using Event = ServiceEvent::Kind;
 
 bool has(const std::vector<std::string>& fields, const std::string& field) {
   return std::ranges::count(fields, field) == 1;
@@ -26,7 +26,7 @@ std::size_t count_of(const std::vector<std::string>& fields, const std::string& 
 }
 
 TEST(JournalFields, NameWhatAnEventIsAbout) {
-  const std::vector<std::string> drift = journal_fields({.kind = Kind::drift,
+  const std::vector<std::string> drift = journal_fields({.kind = Event::drift,
                                                          .at = {},
                                                          .object = "Device/leaf0",
                                                          .message = "mtu is 1500, and the specs want 9216",
@@ -38,7 +38,7 @@ TEST(JournalFields, NameWhatAnEventIsAbout) {
   EXPECT_EQ(count_of(drift, "LOCKSTEP_REVISION") + count_of(drift, "LOCKSTEP_CHANGE"), 0U);
 
   const std::string commit(40, 'a');
-  const std::vector<std::string> refused = journal_fields({.kind = Kind::change_refused,
+  const std::vector<std::string> refused = journal_fields({.kind = Event::change_refused,
                                                            .at = {},
                                                            .object = "Revision/" + commit,
                                                            .message = "rail0 is 30 % slower",
@@ -52,7 +52,7 @@ TEST(JournalFields, NameWhatAnEventIsAbout) {
     EXPECT_TRUE(has(refused, field)) << field;
 
   const std::vector<std::string> leads =
-      journal_fields({.kind = Kind::leads, .at = {}, .object = "Cluster/pod1", .message = ""});
+      journal_fields({.kind = Event::leads, .at = {}, .object = "Cluster/pod1", .message = ""});
   EXPECT_EQ(leads.front(), "MESSAGE=Leads Cluster/pod1");
   EXPECT_TRUE(has(leads, "PRIORITY=6"));
   EXPECT_EQ(count_of(leads, "LOCKSTEP_DEVICE") + count_of(leads, "LOCKSTEP_CLUSTER"), 0U);
@@ -60,7 +60,7 @@ TEST(JournalFields, NameWhatAnEventIsAbout) {
 
 // A newline in a value could begin a field of its own.
 TEST(JournalFields, AreOnOneLineEach) {
-  for (const std::string& field : journal_fields({.kind = Kind::unreadable,
+  for (const std::string& field : journal_fields({.kind = Event::unreadable,
                                   .at = {},
                                   .object = "Device/a\nPRIORITY=0",
                                   .message = "x\n_PID=1\x1b[31m",
@@ -70,7 +70,7 @@ TEST(JournalFields, AreOnOneLineEach) {
 }
 
 TEST(JournalFields, AreNotMoreThanTheJournalTakes) {
-  ServiceEvent event{.kind = Kind::change_kept, .at = {}, .object = "Revision/a", .message = ""};
+  ServiceEvent event{.kind = Event::change_kept, .at = {}, .object = "Revision/a", .message = ""};
   for (std::size_t i = 0; i < kJournalDevicesMost; ++i) event.devices.push_back("d" + std::to_string(i));
   EXPECT_EQ(count_of(journal_fields(event), "LOCKSTEP_DEVICE"), kJournalDevicesMost);
   event.devices.emplace_back("one-more");
@@ -85,18 +85,18 @@ TEST(JournalFields, HaveAnIdThatTheCatalogExplains) {
     EXPECT_TRUE(in_catalog.insert(line.substr(3)).second) << line;
   }
   std::set<std::string> ids;
-  for (std::size_t i = 0; i < words(Kind{}).size(); ++i) {
-    const auto kind = static_cast<Kind>(i);
+  for (std::size_t i = 0; i < words(Event{}).size(); ++i) {
+    const auto kind = static_cast<Event>(i);
     const std::string id(journal_id_of(kind));
     EXPECT_EQ(id.size(), 32U);
     EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
     ids.insert(id);
   }
-  EXPECT_EQ(ids.size(), words(Kind{}).size()) << "two kinds have one id";
+  EXPECT_EQ(ids.size(), words(Event{}).size()) << "two kinds have one id";
   EXPECT_EQ(ids, in_catalog);
   // Somebody may select by it: it never changes.
-  EXPECT_EQ(journal_id_of(Kind::leads), "b99e7a8b241f4f25b8a1e30418dfba22");
-  EXPECT_EQ(journal_id_of(Kind::record_trouble), "32383e421bb145f782b10e968712b804");
+  EXPECT_EQ(journal_id_of(Event::leads), "b99e7a8b241f4f25b8a1e30418dfba22");
+  EXPECT_EQ(journal_id_of(Event::record_trouble), "32383e421bb145f782b10e968712b804");
 }
 
 }  // namespace
