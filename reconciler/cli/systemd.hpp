@@ -18,7 +18,8 @@ namespace lockstep {
 Result<std::vector<api::GivenSocket>> given_sockets();
 
 bool leads_to_journal(int descriptor);
-// One entry of "NAME=value" fields. False: there is no journal, or it refused it.
+// One entry of "NAME=value" fields. False: it could not be sent. Where there is no journal, nobody is told
+// (sd_journal_sendv(3)).
 bool tell_journal(const std::vector<std::string>& fields);
 
 // To as many open files as this process may have (RLIMIT_NOFILE): each agent and each watch needs one, and
