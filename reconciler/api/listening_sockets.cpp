@@ -38,12 +38,12 @@ struct Address {
 };
 
 Address address_of(const std::string& path) {
-  sockaddr_un unix{};
-  unix.sun_family = AF_UNIX;
-  path.copy(unix.sun_path, sizeof unix.sun_path - 1);
+  sockaddr_un local{};
+  local.sun_family = AF_UNIX;
+  path.copy(local.sun_path, sizeof local.sun_path - 1);
   Address out;
-  std::memcpy(&out.storage, &unix, sizeof unix);
-  out.size = sizeof unix;
+  std::memcpy(&out.storage, &local, sizeof local);
+  out.size = sizeof local;
   return out;
 }
 
@@ -60,12 +60,12 @@ std::optional<ListenAddress> bound_to(int descriptor) {
   if (::getsockname(descriptor, bound.generic(), &bound.size) != 0) return std::nullopt;
   ListenAddress out;
   if (bound.storage.ss_family == AF_UNIX) {
-    sockaddr_un unix{};
-    std::memcpy(&unix, &bound.storage, std::min<std::size_t>(bound.size, sizeof unix));
+    sockaddr_un local{};
+    std::memcpy(&local, &bound.storage, std::min<std::size_t>(bound.size, sizeof local));
     const std::size_t begins = offsetof(sockaddr_un, sun_path);
     if (bound.size <= begins) return std::nullopt;  // bound to nothing
     // An abstract one begins with a zero, and has no end but its size (unix(7)).
-    out.path.assign(unix.sun_path, bound.size - begins);
+    out.path.assign(local.sun_path, bound.size - begins);
     if (out.path.front() == '\0')
       out.path.front() = '@';
     else

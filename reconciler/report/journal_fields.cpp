@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 // Made once (journalctl --new-id128), in the order of the kinds.
-constexpr std::array<std::string_view, words(ServiceEvent::Kind{}).size()> kIds{
+constexpr auto kIds = std::to_array<std::string_view>({
     "b99e7a8b241f4f25b8a1e30418dfba22",  // Leads
     "970de7ad5f96424dbef7c707432436cb",  // LeadershipLost
     "d7f337fc18604d4ba29d02db72d7196b",  // RevisionValid
@@ -42,7 +42,8 @@ constexpr std::array<std::string_view, words(ServiceEvent::Kind{}).size()> kIds{
     "915316e3d9774623a43598d4acf6894d",  // Measured
     "61d435624c5e4517ba24620b743d8ebd",  // SloBroken
     "de8c1b841f0e4078a1640ae964a2f267",  // NotMeasured
-};
+});
+static_assert(kIds.size() == words(ServiceEvent::Kind{}).size(), "a kind has no id, or one too many");
 
 int priority_of(ServiceEvent::Kind kind) {
   switch (weight_of(kind)) {
