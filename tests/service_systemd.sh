@@ -10,4 +10,5 @@ ip link set lo up
 mount -t tmpfs none /run
 mkdir -p /run/systemd/journal
 one_host specs gpu1 "net.ipv4.tcp_fin_timeout: 30"
+"$lockstep" lock "$work/specs" >/dev/null
 exec python3 -B "$source/service_systemd.py" "$lockstep" "$work" "$source/../packaging/lockstep.catalog"
