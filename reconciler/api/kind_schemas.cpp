@@ -6,6 +6,8 @@
 #include "reconciler/api/openapi.hpp"
 #include "reconciler/service/revisions.hpp"
 #include "specs/language/api_version.hpp"
+#include "specs/language/records.hpp"
+#include "specs/language/said.hpp"
 
 namespace lockstep::api {
 namespace {
@@ -140,6 +142,37 @@ Json revision_status() {
                      {"state", "since", "lastGood", "waiting", "waitingInAll", "conditions"});
 }
 
+Json origin_schema() {
+  return object_with({{"file", text_schema()},
+                      {"line", number_schema()},
+                      {"column", number_schema()},
+                      {"object", text_schema()},
+                      {"rule", text_schema()}},
+                     {"file", "line"});
+}
+
+Json counts_schema() {
+  Json out = Json::object();
+  for (const DriftState state : {DriftState::drifted, DriftState::not_applied, DriftState::overruled,
+                                 DriftState::effect, DriftState::finding, DriftState::allowed})
+    out[std::string(to_string(state))] = number_schema();
+  return object_with(std::move(out));
+}
+
+Json drift_schema() {
+  return object_with({{"path", text_schema()},
+                      {"want", Json::object()},
+                      {"have", Json::object()},
+                      {"state", words_schema(words(DriftState{}))},
+                      {"disruption", text_schema()},
+                      {"origin", origin_schema()},
+                      {"reason", text_schema()},
+                      {"manual", flag_schema()},
+                      {"flapping", flag_schema()},
+                      {"maintenance", text_schema()}},
+                     {"path", "want", "have", "state"});
+}
+
 Json device_spec() { return object_with({{"cordoned", spoken_schema()}}); }
 Json device_status() {
   return object_with({{"observedAt", time_schema()},
@@ -147,6 +180,10 @@ Json device_status() {
                       {"complete", flag_schema()},
                       {"inSync", flag_schema()},
                       {"differences", number_schema()},
+                      {"counts", counts_schema()},
+                      {"drift", list_of(drift_schema())},
+                      {"driftInAll", number_schema()},
+                      {"bootId", text_schema()},
                       {"message", text_schema()},
                       {"maintenance", text_schema()},
                       {"observedGeneration", number_schema()},
@@ -175,8 +212,10 @@ Json change_status() {
                       {"devices", list_of(text_schema())},
                       {"runs", list_of({{"type", "object"}})},
                       {"writes", list_of(write)},
-                      {"writesInAll", number_schema()}},
-                     {"begun", "ended", "outcome", "steps", "devices", "runs"});
+                      {"writesInAll", number_schema()},
+                      {"observedGeneration", number_schema()},
+                      {"conditions", conditions_schema()}},
+                     {"begun", "ended", "outcome", "steps", "devices", "runs", "conditions"});
 }
 
 Json run_spec() {

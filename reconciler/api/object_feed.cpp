@@ -37,16 +37,6 @@ std::string told_of(Json document) {
   return as_text(document);
 }
 
-bool same_speaker(const std::optional<SpokenBy>& one, const std::optional<SpokenBy>& other) {
-  if (!one || !other) return one.has_value() == other.has_value();
-  return one->who == other->who && one->reason == other->reason && one->at == other->at;
-}
-
-bool is_same(const KnownDevice& one, const KnownDevice& other) {
-  return one.observed == other.observed && one.role == other.role &&
-         one.why_unattached == other.why_unattached && same_speaker(one.cordoned, other.cordoned);
-}
-
 bool may_be_stored(ServiceEvent::Kind kind) {
   using Is = ServiceEvent::Kind;
   return kind == Is::change_began || kind == Is::change_kept || kind == Is::change_refused ||
@@ -116,7 +106,7 @@ void ObjectFeed::turn(WallTime now) {
   // A clock that was set back makes it look again at once.
   const bool looks = now - looked_ >= kLookPause || now < looked_;
   if (looks || status->sequence != status_sequence_) {
-    take_devices(*status, now);
+    take_devices(*status, looks, now);
     take_revisions(*status);
   }
   if (looks) {
@@ -195,55 +185,40 @@ void ObjectFeed::take_revisions(const ServiceStatus& status) {
 }
 
 // While nothing is watched (a change begins, the service starts), what was known stays, and grows old.
-void ObjectFeed::take_devices(const ServiceStatus& status, WallTime now) {
-  std::vector<std::string> names;
+void ObjectFeed::take_devices(const ServiceStatus& status, bool looks, WallTime now) {
+  if (looks) corrections_.take(status);
   const auto take = [&](KnownDevice device) {
-    if (const auto found = status.cordoned.find(device.name); found != status.cordoned.end())
+    const std::string name = device.named.name;
+    if (const auto found = status.cordoned.find(name); found != status.cordoned.end())
       device.cordoned = found->second;
-    names.push_back(device.name);
-    take_device(std::move(device), now);
+    KeptDevice& kept = devices_.try_emplace(name, settings_.proof_lifetime, now).first->second;
+    if (!kept.take(std::move(device), status.watched, looks ? &corrections_ : nullptr,
+                   generation_of(Kind::device, name), now))
+      return;
+    const Json conditions = kept.conditions(now);
+    offer(Kind::device, name,
+          [&](const ObjectMeta& meta) { return device_object(kept.known(), conditions, meta); });
   };
   if (!status.devices) {
-    std::vector<KnownDevice> known;
-    for (const auto& [name, one] : devices_) known.push_back(one.shown);
-    for (KnownDevice& one : known) {
-      one.cordoned.reset();
-      take(std::move(one));
-    }
-  } else {
-    const Snapshot& snapshot = *status.devices;
-    for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
-      KnownDevice device{.observed = snapshot.devices[i]};
-      if (snapshot.named) {
-        const NamedDevice& named = (*snapshot.named)[i];
-        device = {named.name, named.role, named.why_unattached, snapshot.devices[i], {}};
-      } else if (device.observed) {
-        device.name = device.observed->device;
-      } else {
-        continue;
-      }
-      take(std::move(device));
-    }
-    remove_others(Kind::device, names);
-    const std::set<std::string> stay(names.begin(), names.end());
-    std::erase_if(devices_, [&](const auto& one) { return !stay.contains(one.first); });
+    for (const auto& [name, one] : devices_) take({.named = one.known().named});
+    return;
   }
-}
-
-void ObjectFeed::take_device(KnownDevice device, WallTime now) {
-  const auto [found, is_new] = devices_.try_emplace(
-      device.name, KeptDevice{{}, Conditions(device_rows(settings_.proof_lifetime), now)});
-  KeptDevice& kept = found->second;
-  if (!device.observed && device.why_unattached.empty()) device.observed = kept.shown.observed;
-  const std::optional<WallTime> due = kept.conditions.next_change();
-  if (!is_new && is_same(kept.shown, device) && (!due || now < *due)) return;
-  if (device.observed && device.observed != kept.shown.observed)
-    for (const NamedLook& one : looks_at_device(*device.observed))
-      kept.conditions.look(one.type, one.look, generation_of(Kind::device, device.name), now);
-  kept.shown = std::move(device);
-  const Json conditions = kept.conditions.to_json(now);
-  offer(Kind::device, kept.shown.name,
-        [&](const ObjectMeta& meta) { return device_object(kept.shown, conditions, meta); });
+  const Snapshot& snapshot = *status.devices;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    KnownDevice device{.observed = snapshot.devices[i]};
+    if (snapshot.named)
+      device.named = (*snapshot.named)[i];
+    else if (device.observed)
+      device.named.name = device.observed->device;
+    else
+      continue;
+    names.push_back(device.named.name);
+    take(std::move(device));
+  }
+  remove_others(Kind::device, names);
+  const std::set<std::string> stay(names.begin(), names.end());
+  std::erase_if(devices_, [&](const auto& one) { return !stay.contains(one.first); });
 }
 
 void ObjectFeed::take_events(WallTime now) {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "reconciler/api/event_log.hpp"
+#include "reconciler/api/kept_device.hpp"
 #include "reconciler/api/object_looks.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/api/service_desk.hpp"
@@ -74,11 +75,6 @@ class ObjectFeed {
     std::string spec;
     ObjectMeta meta;
   };
-  struct KeptDevice {
-    KnownDevice shown;
-    Conditions conditions;
-    bool seen = false;  // in the status of this turn
-  };
   using Build = std::function<nlohmann::json(const ObjectMeta&)>;
 
   void run(const std::stop_token& stop);
@@ -87,8 +83,7 @@ class ObjectFeed {
   void remove_others(Kind kind, const std::vector<std::string>& names);
   void take_cluster(const ServiceStatus& status, WallTime now);
   void take_revisions(const ServiceStatus& status);
-  void take_devices(const ServiceStatus& status, WallTime now);
-  void take_device(KnownDevice device, WallTime now);
+  void take_devices(const ServiceStatus& status, bool looks, WallTime now);
   void take_events(WallTime now);
   void take_stored(WallTime now);
   void publish();
@@ -100,6 +95,7 @@ class ObjectFeed {
   std::array<std::map<std::string, Kept>, kKinds> kept_;
   std::deque<ApiObjectPtr> events_;
   std::map<std::string, KeptDevice> devices_;
+  Corrections corrections_;
   std::optional<Conditions> cluster_conditions_;
   std::string cluster_name_;
   std::vector<LogEntry> entries_;  // of this turn

@@ -5,11 +5,6 @@
 namespace lockstep::api {
 namespace {
 
-struct Why {
-  std::string reason;  // empty: it is not so
-  std::string message;
-};
-
 const Revisions::Shown* newest_in(const ServiceStatus& status, RevisionState state) {
   const auto found = std::ranges::find_if(
       status.revisions, [&](const RevisionStatus& one) { return one.shown.state == state; });
@@ -17,10 +12,7 @@ const Revisions::Shown* newest_in(const ServiceStatus& status, RevisionState sta
 }
 
 Why why_stalled(const ServiceStatus& status) {
-  if (!status.record_trouble.empty()) return {"RecordTrouble", status.record_trouble};
-  if (status.suspended) return {"Suspended", "by " + status.suspended->who + ": " + status.suspended->reason};
-  if (!status.breaker.empty()) return {"BreakerOpen", status.breaker};
-  if (!status.leads) return {"NotLeading", status.why_not_leads};
+  if (Why not_writing = why_not_writing(status); not_writing.holds()) return not_writing;
   if (status.invalid) return {"InvalidRevision", status.invalid->why};
   if (status.source.trouble) return {std::string(to_string(*status.source.trouble)), status.source.why};
   if (const auto* const waiting = newest_in(status, RevisionState::waiting); waiting != nullptr)
@@ -56,14 +48,18 @@ Look look_of(bool is, std::string reason, std::string message) {
 
 }  // namespace
 
+Why why_not_writing(const ServiceStatus& status) {
+  if (!status.record_trouble.empty()) return {"RecordTrouble", status.record_trouble};
+  if (status.suspended) return {"Suspended", "by " + status.suspended->who + ": " + status.suspended->reason};
+  if (!status.breaker.empty()) return {"BreakerOpen", status.breaker};
+  if (!status.leads) return {"NotLeading", status.why_not_leads};
+  return {};
+}
+
 std::vector<ConditionRow> cluster_rows() {
   return {{.type = "Ready"},
           {.type = "Reconciling", .abnormal_true = true},
           {.type = "Stalled", .abnormal_true = true}};
-}
-
-std::vector<ConditionRow> device_rows(std::chrono::seconds lifetime) {
-  return {{.type = "Ready", .lifetime = lifetime}, {.type = "Reachable", .lifetime = lifetime}};
 }
 
 std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status) {
@@ -80,25 +76,6 @@ std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status) {
                    reconciling.message)},
           {"Stalled", look_of(!stalled.reason.empty(), stalled.reason.empty() ? "GoesOn" : stalled.reason,
                               stalled.message)}};
-}
-
-std::vector<NamedLook> looks_at_device(const DeviceStatus& device) {
-  Look ready = look_of(device.in_sync(), "InSync", "as the specs want it");
-  if (!device.reachable) {
-    ready.reason = "Unreachable";
-    ready.message = device.why_incomplete;
-  } else if (!device.complete) {
-    ready.reason = "Incomplete";
-    ready.message = device.why_incomplete;
-  } else if (device.differences > 0) {
-    ready.reason = "Drifted";
-    ready.message = std::to_string(device.differences) + " entries differ from the specs";
-  }
-  Look reachable = look_of(device.reachable, device.reachable ? "Observed" : "Unreachable",
-                           device.reachable ? "it answers" : device.why_incomplete);
-  ready.proof = device.observed;
-  reachable.proof = device.observed;
-  return {{"Ready", std::move(ready)}, {"Reachable", std::move(reachable)}};
 }
 
 }  // namespace lockstep::api

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/api/change_conditions.hpp"
 #include "reconciler/api/kinds.hpp"
 #include "reconciler/engine/plan.hpp"
+#include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/run_report.hpp"
 #include "reconciler/store/utc_text.hpp"
 #include "specs/language/api_version.hpp"
@@ -141,6 +143,15 @@ Json step_object(const Plan& plan, const Step& step, const std::string& digest) 
   return out;
 }
 
+// Entries by how they differ; unmanaged ones are not looked for.
+Json counts_json(const DriftCounts& counts) {
+  Json out = Json::object();
+  for (const DriftState state : {DriftState::drifted, DriftState::not_applied, DriftState::overruled,
+                                 DriftState::effect, DriftState::finding, DriftState::allowed})
+    out[std::string(to_string(state))] = count_of(counts, state);
+  return out;
+}
+
 Json waiting_steps(const GoalPlan& plan, const std::set<std::string>& waits) {
   Json out = Json::array();
   if (waits.contains(plan.deletion()))
@@ -224,8 +235,8 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
 }
 
 nlohmann::json device_object(const KnownDevice& device, const Json& conditions, const ObjectMeta& meta) {
-  Json out = object_of(Kind::device, device.name, meta);
-  if (!device.role.empty()) out["metadata"]["labels"][kRoleLabel] = device.role;
+  Json out = object_of(Kind::device, device.named.name, meta);
+  if (!device.named.role.empty()) out["metadata"]["labels"][kRoleLabel] = device.named.role;
   if (device.cordoned) out["spec"]["cordoned"] = spoken_json(*device.cordoned);
   Json& now = out["status"];
   now["observedGeneration"] = meta.generation;
@@ -233,7 +244,8 @@ nlohmann::json device_object(const KnownDevice& device, const Json& conditions, 
   if (!device.observed) {
     now["reachable"] = false;
     now["inSync"] = false;
-    now["message"] = device.why_unattached.empty() ? "not observed yet" : device.why_unattached;
+    const std::string& why = device.named.why_unattached;
+    now["message"] = why.empty() ? "not observed yet" : why;
     return out;
   }
   const DeviceStatus& seen = *device.observed;
@@ -242,6 +254,14 @@ nlohmann::json device_object(const KnownDevice& device, const Json& conditions, 
   now["complete"] = seen.complete;
   now["inSync"] = seen.in_sync();
   now["differences"] = seen.differences;
+  now["counts"] = counts_json(seen.counts);
+  now["drift"] = Json::array();
+  for (const DriftEntry& item : seen.items) {
+    Json& one = now["drift"].emplace_back(drift_item_json(item));
+    one.erase("device");
+  }
+  now["driftInAll"] = seen.items_in_all();
+  put_text(now, "bootId", seen.boot_id);
   put_text(now, "message", seen.why_incomplete);
   put_text(now, "maintenance", seen.maintenance);
   return out;
@@ -256,6 +276,8 @@ nlohmann::json change_object(const std::string& cluster, bool twin, const ShownC
   Json& now = out["status"];
   for (const char* const field : {"begun", "ended", "outcome", "steps", "devices", "runs"})
     now[field] = std::move(told[field]);
+  now["observedGeneration"] = meta.generation;
+  now["conditions"] = change_conditions(change.change, meta.generation);
   if (!writes) return out;
   Json& list = told["writes"];
   now["writesInAll"] = list.size();

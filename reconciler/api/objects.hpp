@@ -2,7 +2,7 @@
 //
 // Promises: pure. What is shown comes from the arguments alone. Times are RFC 3339 in UTC. Lists are bounded,
 // with the whole number beside them: kStepsShown steps, of each kChangesShown changes, kWritesShown writes,
-// kFiguresShown figures. The texts are as their authors wrote them: to_object() makes them presentable.
+// kFiguresShown figures, of a device's differences those that its status has. The texts are as their authors wrote them: to_object() makes them presentable.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -42,9 +42,7 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
 
 // A device, as far as it is known.
 struct KnownDevice {
-  std::string name{};
-  std::string role{};
-  std::string why_unattached{};
+  NamedDevice named{};
   std::shared_ptr<const DeviceStatus> observed{};  // null: it was not
   std::optional<SpokenBy> cordoned{};
 };

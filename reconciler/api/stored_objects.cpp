@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reconciler/store/store.hpp"
 
@@ -19,18 +21,36 @@ std::optional<std::uint64_t> number_of(const std::string& name) {
   return out;
 }
 
-// What is stored does not change but for its end, so its number is its version.
-ObjectMeta meta_of(std::uint64_t number, const std::string& ended) {
-  return {.resource_version = std::to_string(number) + (ended.empty() ? "" : ".ended")};
+// What is stored of a run does not change, so its number is its version; a change ends and is validated.
+ObjectMeta meta_of(std::uint64_t number) { return {.resource_version = std::to_string(number)}; }
+ObjectMeta meta_of(const HistoryChange& change) {
+  return {.resource_version = std::to_string(change.record.change) +
+                              (change.record.ended.empty() ? "" : ".ended") + (change.owed ? ".owed" : "")};
 }
 
-Result<ApiObject> change_of(Store& store, const StoredPlace& place, const ChangeRecord& record) {
+using Owed = std::map<std::uint64_t, std::set<std::string>>;  // subjects, by change
+
+Result<Owed> owed_in(Store& store) {
+  TRY(const std::vector<OwedChange> all, store.history().owed());
+  Owed out;
+  for (const OwedChange& one : all) out.emplace(one.change, one.subjects);
+  return out;
+}
+
+std::optional<std::set<std::string>> subjects_of(const Owed& owed, std::uint64_t change) {
+  const auto found = owed.find(change);
+  return found == owed.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<ApiObject> change_of(Store& store, const StoredPlace& place, const Owed& owed,
+                            const ChangeRecord& record) {
   ShownChange shown;
   shown.change.record = record;
   TRY(shown.change.touched, store.history().touched(record.change));
   TRY(shown.change.runs, store.runs().of_change(record.change));
-  return to_object(Kind::change, change_object(place.cluster, place.twin, shown, false,
-                                               meta_of(record.change, record.ended)));
+  shown.change.owed = subjects_of(owed, record.change);
+  return to_object(Kind::change,
+                   change_object(place.cluster, place.twin, shown, false, meta_of(shown.change)));
 }
 
 template <class Record, class Number, class Make>
@@ -67,13 +87,14 @@ Result<StoredPage> stored_page(const StoredPlace& place, Kind kind, const Select
     return page_of(
         heads, selector, most, before, [](const RunHead& one) { return one.number; },
         [](const RunHead& one) -> Result<ApiObject> {
-          return to_object(Kind::benchmark_run, run_object(one, nullptr, meta_of(one.number, "")));
+          return to_object(Kind::benchmark_run, run_object(one, nullptr, meta_of(one.number)));
         });
   }
   TRY(const std::vector<ChangeRecord> records, store->history().changes(count));
+  TRY(const Owed owed, owed_in(*store));
   return page_of(
       records, selector, most, before, [](const ChangeRecord& one) { return one.change; },
-      [&](const ChangeRecord& one) { return change_of(*store, place, one); });
+      [&](const ChangeRecord& one) { return change_of(*store, place, owed, one); });
 }
 
 Result<std::optional<ApiObject>> stored_object(const StoredPlace& place, Kind kind, const std::string& name) {
@@ -83,13 +104,15 @@ Result<std::optional<ApiObject>> stored_object(const StoredPlace& place, Kind ki
   if (kind == Kind::benchmark_run) {
     TRY(const std::optional<MeasuredRun> run, store->runs().find(*number));
     if (!run) return std::optional<ApiObject>();
-    return std::optional(to_object(kind, run_object(run->head, &run->figures, meta_of(*number, ""))));
+    return std::optional(to_object(kind, run_object(run->head, &run->figures, meta_of(*number))));
   }
   TRY(const std::optional<ChangeRecord> record, store->history().change(*number));
   if (!record) return std::optional<ApiObject>();
-  TRY(const ShownChange shown, shown_change(*store, *number));
-  return std::optional(to_object(
-      kind, change_object(place.cluster, place.twin, shown, true, meta_of(*number, record->ended))));
+  TRY(ShownChange shown, shown_change(*store, *number));
+  TRY(const Owed owed, owed_in(*store));
+  shown.change.owed = subjects_of(owed, *number);
+  return std::optional(
+      to_object(kind, change_object(place.cluster, place.twin, shown, true, meta_of(shown.change))));
 }
 
 }  // namespace lockstep::api

@@ -63,11 +63,26 @@ void Conditions::pass_time(Followed& one, WallTime now) {
                   (shown.message.empty() ? "" : "; until then: " + shown.message);
 }
 
-void Conditions::look(const std::string& type, const Look& look, std::int64_t generation, WallTime now) {
-  const auto found = std::ranges::find(all_, type, [](const Followed& one) { return one.row.type; });
+void Conditions::begin_anew() {
+  for (Followed& one : all_) one.is_anew = true;
+}
+
+std::size_t Conditions::index_of(const std::string& type) const {
+  const auto found = std::ranges::find(
+      all_, type, [](const Followed& one) -> const std::string& { return one.row.type; });
   assert(found != all_.end());
-  if (found == all_.end()) return;
-  Followed& one = *found;
+  return static_cast<std::size_t>(found - all_.begin());
+}
+
+const ShownCondition& Conditions::at(const std::string& type) const { return all_.at(index_of(type)).shown; }
+
+bool Conditions::is_settled(const std::string& type) const {
+  const Followed& one = all_.at(index_of(type));
+  return one.looked == one.shown.status;
+}
+
+void Conditions::look(const std::string& type, const Look& look, std::int64_t generation, WallTime now) {
+  Followed& one = all_.at(index_of(type));
   pass_time(one, now);
   std::optional<WallTime> proof = look.proof;
   if (proof) proof = std::min(*proof, now);
@@ -77,7 +92,10 @@ void Conditions::look(const std::string& type, const Look& look, std::int64_t ge
   one.agreeing = agrees ? std::min(one.agreeing + 1, kLooks) : 1;
   one.looked = status;
   one.looked_proof = proof;
-  if (status != one.shown.status && status != ConditionStatus::unknown && one.agreeing < kLooks) return;
+  const bool is_anew = one.is_anew && status != ConditionStatus::unknown;
+  if (is_anew) one.is_anew = false;
+  if (status != one.shown.status && status != ConditionStatus::unknown && one.agreeing < kLooks && !is_anew)
+    return;
   show_status(one.shown, status, now);
   one.shown.observed_generation = generation;
   one.shown.proof = proof;

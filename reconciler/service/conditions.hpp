@@ -7,7 +7,8 @@
 // or the look says so) is shown at once. lastTransitionTime changes exactly when the shown status does. Each
 // condition carries the time of the observation that proves it, and turns to Unknown when its lifetime ends:
 // nothing is True for lack of news. Abnormal-true types (Stalled, Reconciling) are absent while they are
-// False, as kstatus wants it. Until something else is shown, all are Unknown, since the object exists.
+// False, as kstatus wants it. Until something else is shown, all are Unknown, since the object exists. Looks
+// after begin_anew() have nothing before them that they could disagree with: the first one is shown at once.
 #pragma once
 
 #include <chrono>
@@ -56,6 +57,12 @@ class Conditions {
   // Once for each observation. An unknown type is a mistake of the caller (assert). Where the look agrees
   // with the shown status, its reason, message, generation and proof are shown at once.
   void look(const std::string& type, const Look& look, std::int64_t generation, WallTime now);
+  // What is looked at is another thing from now on: it was compared with other specs, or never looked at.
+  void begin_anew();
+  // The condition of that type, also an abnormal-true one that is False, as of the last call with a time.
+  const ShownCondition& at(const std::string& type) const;
+  // Whether what is shown is what the last look at it said.
+  bool is_settled(const std::string& type) const;
   // In the order of the rows, as of `now`.
   std::vector<ShownCondition> shown(WallTime now);
   // When shown() changes next without a look: the earliest end of a proof's life.
@@ -68,10 +75,12 @@ class Conditions {
   struct Followed {
     ConditionRow row;
     ShownCondition shown;
+    bool is_anew = false;
     int agreeing = 0;  // looks in a row
     ConditionStatus looked = ConditionStatus::unknown;
     std::optional<WallTime> looked_proof;
   };
+  std::size_t index_of(const std::string& type) const;
   static bool is_proven(const Followed& one, const std::optional<WallTime>& proof, WallTime now);
   static void pass_time(Followed& one, WallTime now);
 

@@ -205,6 +205,7 @@ void ServiceLoop::publish() {
   status.suspended = record_.suspended;
   status.cordoned = record_.cordoned;
   status.schedules = schedules_shown();
+  status.not_healed = not_healed_;
   status.breaker = breaker_.why();
   status.record_trouble = record_trouble_;
   if (watch_) status.devices = watch_->snapshot();

@@ -221,6 +221,7 @@ class ServiceLoop {
   void saw(const WatchEvent& event);
   void heal_failed(const std::string& why, const ApplyReport& report);
   void healed(const Healing& healing);
+  void note_not_healed(const Healing& healing);
   void not_at_it(std::vector<std::string> devices);
 
   // service_bench.cpp
@@ -280,7 +281,8 @@ class ServiceLoop {
   std::string why_not_watched_;
   std::chrono::milliseconds watch_wait_{0};
   std::uint64_t watch_timer_ = 0;
-  std::string last_heal_;  // that failed, as it was told
+  std::string last_heal_;                          // that failed, as it was told
+  std::map<std::string, std::string> not_healed_;  // ServiceStatus::not_healed
   bool watch_opens_ = false;
   bool watch_stops_ = false;
   std::function<void()> after_watch_;

@@ -47,7 +47,8 @@ struct RunStatus {
   std::uint32_t wave = 0;
   std::uint32_t waves = 0;
   std::size_t steps = 0;
-  std::size_t over = 0;  // of `steps`
+  std::size_t over = 0;   // of `steps`
+  DeviceNames devices{};  // of `steps`; null: they are not known yet
   WallTime since{};
 };
 
@@ -78,6 +79,7 @@ struct ServiceStatus {
   std::optional<SpokenBy> suspended{};
   std::map<std::string, SpokenBy> cordoned{};
   std::vector<ScheduleStatus> schedules{};    // of what is watched
+  std::map<std::string, std::string> not_healed{};  // by device: why the last heal left it as it was
   std::string breaker{};                      // why it is open; empty: it is closed
   std::string record_trouble{};               // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};  // null: nothing is watched yet

@@ -50,6 +50,7 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   if (watched_ && watched_ != served) seams_.retired.add(std::move(watched_));
   watched_ = std::move(served);
   watched_id_ = id;
+  not_healed_.clear();
   why_not_watched_.clear();
   ClusterSession& session = *watched_->session;
   breaker_ = CircuitBreaker(settings_.breaker, session.fleet().size());
@@ -142,10 +143,20 @@ void ServiceLoop::heal_failed(const std::string& why, const ApplyReport& report)
   last_heal_ = why;
 }
 
+// Of each device the first step that was not done.
+void ServiceLoop::note_not_healed(const Healing& healing) {
+  const std::vector<Step>& steps = healing.plan.steps;
+  for (const Step& step : steps) not_healed_.erase(step.device);
+  for (std::size_t i = 0; i < std::min(steps.size(), healing.report.steps.size()); ++i)
+    if (const StepResult& result = healing.report.steps[i]; !is_good(result.state))
+      not_healed_.try_emplace(steps[i].device, result.why);
+}
+
 void ServiceLoop::healed(const Healing& healing) {
   const ApplyReport& report = healing.report;
   if (healing.no_plan) return heal_failed(healing.no_plan->text(), report);
   if (healing.locked) return heal_failed(healing.locked->text(), report);
+  note_not_healed(healing);
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask
     record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());

@@ -116,7 +116,7 @@ Result<Done> leave_out_idle(const History& history, std::vector<FigureSeries>& a
 }
 
 Result<HistoryChange> with_runs(Store& store, const ChangeRecord& record) {
-  HistoryChange out{record, {}, {}};
+  HistoryChange out{record, {}, {}, {}};
   TRY(out.touched, store.history().touched(record.change));
   TRY(out.runs, store.runs().of_change(record.change));
   return out;

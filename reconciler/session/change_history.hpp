@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct HistoryChange {
   ChangeRecord record;
   TouchedDevices touched;
   std::vector<RunHead> runs;  // of its gate, oldest first
+  // Not validated yet (OwedChange::subjects); none: it is, or needs not be, or that is not known here.
+  std::optional<std::set<std::string>> owed{};
 };
 
 // A figure at one run.

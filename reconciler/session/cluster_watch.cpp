@@ -14,8 +14,9 @@ namespace {
 std::vector<NamedDevice> named_devices(const Fleet& fleet) {
   std::vector<NamedDevice> out;
   for (std::size_t i = 0; i < fleet.size(); ++i)
-    out.push_back(
-        {fleet[i].name, fleet[i].role, fleet[i].unattached ? fleet[i].unattached->text() : std::string()});
+    out.push_back({fleet[i].name, fleet[i].role,
+                   fleet[i].unattached ? fleet[i].unattached->text() : std::string(),
+                   fleet[i].intent != nullptr ? fleet[i].intent->conduct : Conduct::observe});
   return out;
 }
 
@@ -38,7 +39,7 @@ WatchSettings ClusterWatch::settings() {
       unread_.erase(device);
     else
       unread_[device] = why;
-    if (!one.drivers.empty()) board_.observed(device, state, one.maintenance);
+    if (!one.drivers.empty()) board_.observed(device, state, report, one.maintenance);
     problems_.observed(device, report);
   };
   if (request_.converge)
@@ -114,6 +115,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.epoch = &ground_.epoch;
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        progress());
+  step_devices_ = devices_of(healing_.plan);
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
     board_.change(std::nullopt);
@@ -176,7 +178,8 @@ void ClusterWatch::report(const WatchEvent& event) {
 }
 
 void ClusterWatch::note_change() {
-  board_.change(ChangeUnderWay{request_.author, application_->phase(), application_->plan().steps.size()});
+  board_.change(ChangeUnderWay{request_.author, application_->phase(), application_->plan().steps.size(),
+                               step_devices_});
 }
 
 Progress ClusterWatch::progress() {

@@ -127,6 +127,7 @@ class ClusterWatch {
   bool has_raised_ = false;  // its epoch above those of other leaders: at most once
   std::optional<ObserveRound> round_;
   std::optional<Application> application_;
+  DeviceNames step_devices_;  // of that
   Watch watch_;
 };
 

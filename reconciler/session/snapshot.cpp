@@ -1,8 +1,40 @@
 #include "reconciler/session/snapshot.hpp"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace lockstep {
+namespace {
+
+void add_items(const DriftReport& report, DeviceStatus& status) {
+  std::map<std::string, ObjectDrift> objects;
+  for (const DriftEntry& item : report.items) {
+    const auto state = static_cast<std::size_t>(item.state);
+    const bool is_manual = item.state == DriftState::not_applied && item.by_hand;
+    ++status.counts[state];
+    status.manual += is_manual ? 1 : 0;
+    if (item.origin.object.empty()) continue;
+    ObjectDrift& object = objects[item.origin.object];
+    ++object.counts[state];
+    object.manual += is_manual ? 1 : 0;
+  }
+  const std::size_t kept = std::min(report.items.size(), kItemsKept);
+  status.items.assign(report.items.begin(), report.items.begin() + static_cast<std::ptrdiff_t>(kept));
+  for (auto& [name, object] : objects) {
+    object.object = name;
+    status.objects.push_back(std::move(object));
+  }
+}
+
+}  // namespace
+
+DeviceNames devices_of(const Plan& plan) {
+  std::set<std::string> out;
+  for (const Step& step : plan.steps)
+    if (!step.stands_by()) out.insert(step.device);
+  return std::make_shared<const std::set<std::string>>(std::move(out));
+}
 
 SnapshotBoard::SnapshotBoard(Executor& executor, std::vector<NamedDevice> devices) : executor_(executor) {
   next_.devices.resize(devices.size());
@@ -15,7 +47,8 @@ std::shared_ptr<const Snapshot> SnapshotBoard::read() const {
   return newest_;
 }
 
-void SnapshotBoard::observed(std::size_t device, const DeviceState& state, const std::string& maintenance) {
+void SnapshotBoard::observed(std::size_t device, const DeviceState& state, const DriftReport& report,
+                             const std::string& maintenance) {
   DeviceStatus status;
   status.device = state.device;
   status.maintenance = maintenance;
@@ -23,7 +56,9 @@ void SnapshotBoard::observed(std::size_t device, const DeviceState& state, const
   status.reachable = state.reachable;
   status.complete = state.complete();
   if (!status.complete) status.why_incomplete = state.why_incomplete();
-  status.differences = state.difference.changes.size() + state.difference.effects.size();
+  status.differences = static_cast<std::size_t>(std::ranges::count_if(report.items, &DriftEntry::differs));
+  status.boot_id = state.observation.boot_id;
+  add_items(report, status);
   next_.devices[device] = std::make_shared<const DeviceStatus>(std::move(status));
   publish_soon();
 }

@@ -7,11 +7,14 @@
 // on the engine's thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,16 +24,41 @@
 
 namespace lockstep {
 
+// Numbers of a device's entries, by DriftState.
+using DriftCounts = std::array<std::uint32_t, words(DriftState{}).size()>;
+constexpr std::uint32_t count_of(const DriftCounts& counts, DriftState state) {
+  return counts[static_cast<std::size_t>(state)];
+}
+
+// What an object of the specs has on a device that is to be reported.
+struct ObjectDrift {
+  std::string object;  // "Fabric/backend"
+  DriftCounts counts{};
+  std::uint32_t manual = 0;  // not applied, differs, and requires manual action (DriftEntry::by_hand)
+  std::uint32_t differences() const {
+    return count_of(counts, DriftState::drifted) + count_of(counts, DriftState::effect) + manual;
+  }
+};
+
+// Of a device's DriftEntry: a choice, one screen.
+inline constexpr std::size_t kItemsKept = 50;
+
 // One device, as of its last observation.
 struct DeviceStatus {
   std::string device;
   WallTime observed{};
   bool reachable = false;
   std::string why_incomplete;   // empty if it is complete, or if there is no reason
-  std::size_t differences = 0;  // of configuration and effects
+  std::size_t differences = 0;  // DriftEntry::differs(): of configuration and effects
   std::string maintenance{};    // "until 2026-12-01: optics"; empty: it is in service
   bool complete = false;
+  std::string boot_id{};
+  DriftCounts counts{};
+  std::uint32_t manual = 0;            // as ObjectDrift
+  std::vector<DriftEntry> items{};     // the first kItemsKept
+  std::vector<ObjectDrift> objects{};  // by name, those that have items
   bool in_sync() const { return complete && differences == 0; }
+  std::size_t items_in_all() const { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
 };
 
 // One device of the fleet, whether it was observed or not.
@@ -38,12 +66,20 @@ struct NamedDevice {
   std::string name;
   std::string role;            // as FleetDevice
   std::string why_unattached;  // why it is unreachable from this machine; empty: no reason is known
+  Conduct conduct = Conduct::converge;  // as Intent
+  bool operator==(const NamedDevice&) const = default;
 };
+
+using DeviceNames = std::shared_ptr<const std::set<std::string>>;
+
+// Those that a plan has steps for; remedies that only stand by are none.
+DeviceNames devices_of(const Plan& plan);
 
 struct ChangeUnderWay {
   std::string author;
   Application::Phase phase = Application::Phase::waiting;
   std::size_t steps = 0;  // of its plan
+  DeviceNames devices{};  // of these steps
 };
 
 struct Snapshot {
@@ -67,7 +103,9 @@ class SnapshotBoard {
   std::shared_ptr<const Snapshot> read() const;
 
   // Called on the engine's thread.
-  void observed(std::size_t device, const DeviceState& state, const std::string& maintenance = {});
+  // `report`: of this device alone (device_report).
+  void observed(std::size_t device, const DeviceState& state, const DriftReport& report,
+                const std::string& maintenance = {});
   void happened(const WatchEvent& event);
   void change(std::optional<ChangeUnderWay> change);
 

@@ -23,9 +23,8 @@ inline std::map<std::string, ApiObject> sample_objects() {
                                                             {"observedAt", "2026-11-17T00:00:00Z"}}});
   const ObjectMeta meta{.generation = 2, .resource_version = "0011223344556677-8"};
   const auto device = [&](std::size_t i) {
-    const NamedDevice& named = (*full.devices->named)[i];
-    KnownDevice out{named.name, named.role, named.why_unattached, full.devices->devices[i], {}};
-    if (const auto found = full.cordoned.find(named.name); found != full.cordoned.end())
+    KnownDevice out{(*full.devices->named)[i], full.devices->devices[i], {}};
+    if (const auto found = full.cordoned.find(out.named.name); found != full.cordoned.end())
       out.cordoned = found->second;
     return to_object(Kind::device, device_object(out, conditions, meta));
   };

@@ -22,6 +22,7 @@ inline DeviceStatus device_status(std::string name, bool reachable, std::size_t 
   out.reachable = reachable;
   out.complete = reachable;
   out.differences = differences;
+  out.counts[static_cast<std::size_t>(DriftState::drifted)] = static_cast<std::uint32_t>(differences);
   if (!reachable) out.why_incomplete = "no answer within 2000 ms";
   return out;
 }
@@ -81,6 +82,35 @@ inline ServiceStatus quiet_status() {
   return out;
 }
 
+// It differs in each of the ways that there are.
+inline DeviceStatus drained_device() {
+  DeviceStatus out = device_status("gpu2", true, 3, 5);
+  out.maintenance = "until 2026-12-01: optics";
+  out.boot_id = "8d3e0c6a-1f5b-4f0e-9a65-2f0c4f1f9a11";
+  out.counts = {1, 2, 1, 0, 1, 0, 0};
+  out.manual = 1;
+  DriftEntry item{.device = "gpu2", .path = *Path::parse("interface[rail0]/mtu")};
+  item.want = Value::integer(9000);
+  item.have = Value::integer(1500);
+  item.disruption = Disruption::traffic;
+  item.origin = {"fabric.yaml", 9, 8, "Fabric/backend", "mtu"};
+  out.items.push_back(item);
+  item.state = DriftState::effect;
+  out.items.push_back(item);
+  item.state = DriftState::not_applied;
+  item.reason = "veth: dcbnl PFC get: Operation not supported";
+  out.items.push_back(item);
+  item.by_hand = true;
+  out.items.push_back(item);
+  item.by_hand = false;
+  item.state = DriftState::overruled;
+  item.reason = "overruled by HostProfile/training at hosts.yaml:7";
+  out.items.push_back(item);
+  ObjectDrift object{.object = "Fabric/backend", .counts = out.counts, .manual = 1};
+  out.objects.push_back(object);
+  return out;
+}
+
 inline ServiceStatus full_status() {
   ServiceStatus out = quiet_status();
   out.source.trouble = SourceTrouble::denied;
@@ -100,8 +130,7 @@ inline ServiceStatus full_status() {
   out.breaker = "7 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-7]";
   out.record_trouble = "journal.sqlite: disk full";
   out.why_not_leads = "another process leads";
-  DeviceStatus drained = device_status("gpu2", true, 3, 5);
-  drained.maintenance = "until 2026-12-01: optics";
+  const DeviceStatus drained = drained_device();
   out.devices = snapshot_of({{{"gpu1", "host", ""}, device_status("gpu1", true, 0, 5)},
                              {{"gpu2", "host", ""}, drained},
                              {{"gpu3", "host", "no credentials for gpu3"}, std::nullopt},

@@ -22,7 +22,7 @@ TEST(SnapshotBoard, ChangesOfOneTurnAppearTogether) {
   DeviceState state;
   state.device = "gpu2";
   state.reachable = true;
-  board.observed(1, state);
+  board.observed(1, state, {});
   board.change(ChangeUnderWay{"ann", Application::Phase::write, 3});
   EXPECT_EQ(board.read(), before) << "the turn is not over";
   executor.step();
@@ -67,7 +67,7 @@ TEST(SnapshotBoard, SupportsConcurrentReaders) {
     DeviceState state;
     event.item.device = state.device = "gpu" + std::to_string(i);
     board.happened(event);
-    board.observed(0, state);
+    board.observed(0, state, {});
     executor.step();
   }
   over = true;
