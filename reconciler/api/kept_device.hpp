@@ -42,7 +42,9 @@ class KeptDevice {
   const ShownStatus& in_sync() const { return in_sync_; }
   const ShownStatus& healthy() const { return healthy_; }
   bool is_reconciling() const { return shows("Reconciling"); }
+  bool is_changing() const { return !changing_.empty(); }
   bool is_stalled() const { return shows("Stalled"); }
+  const std::string& why_stalled() const { return conditions_.at("Stalled").reason; }
 
  private:
   bool shows(const std::string& type) const {

@@ -6,6 +6,7 @@
 #include "reconciler/api/openapi.hpp"
 #include "reconciler/service/revisions.hpp"
 #include "specs/language/api_version.hpp"
+#include "specs/language/json_schema.hpp"
 #include "specs/language/records.hpp"
 #include "specs/language/said.hpp"
 
@@ -236,6 +237,43 @@ Json run_status() {
                      {"verdict", "at", "figures", "figuresKept"});
 }
 
+// As people write it, without what only holds of a whole one: a large spec is left out.
+Json spec_schema_of(const lockstep::KindRow& kind) {
+  Json out = json_schema_of(kind.spec(), {});
+  out["properties"].update(json_schema_of(object_fields(), {})["properties"]);
+  out["properties"]["overrides"] = list_of({{"type", "object"}});
+  out["properties"]["omitted"] = text_schema();
+  out.erase("required");
+  out.erase("additionalProperties");
+  return out;
+}
+Json spec_status_of(const lockstep::KindRow& kind) {
+  const auto numbers = [](const std::vector<const char*>& names) {
+    Json out = Json::object();
+    for (const char* const name : names) out[name] = number_schema();
+    return object_with(std::move(out));
+  };
+  Json out{{"origin", object_with({{"file", text_schema()}, {"line", number_schema()}}, {"file", "line"})},
+           {"digest", text_schema()},
+           {"revision", text_schema()},
+           {"observedGeneration", number_schema()},
+           {"conditions", conditions_schema()}};
+  if (kind.configures) {
+    out["devices"] = numbers({"known", "inSync", "drifted", "effectsOpen", "unreachable", "unknown", "stalled"});
+    out["entries"] = numbers({"desired", "notApplied", "overruled"});
+    out["differing"] = list_of(text_schema());
+  } else {
+    out["devices"] = numbers({"known"});
+    out["lastRun"] = object_with({{"run", number_schema()},
+                                  {"purpose", text_schema()},
+                                  {"change", number_schema()},
+                                  {"verdict", text_schema()},
+                                  {"at", time_schema()}},
+                                 {"run", "purpose", "verdict", "at"});
+  }
+  return object_with(std::move(out), {"origin", "digest", "conditions"});
+}
+
 Json event_properties() {
   return {
       {"involvedObject", object_with({{"kind", text_schema()}, {"name", text_schema()}}, {"kind", "name"})},
@@ -273,6 +311,7 @@ Json schema_of(Kind kind) {
     case Kind::change: add(change_spec(), change_status()); break;
     case Kind::benchmark_run: add(run_spec(), run_status()); break;
     case Kind::event: properties.update(event_properties()); break;
+    default: add(spec_schema_of(*row_of(kind).spec), spec_status_of(*row_of(kind).spec));
   }
   Json out = object_with(std::move(properties), required);
   out["description"] = row_of(kind).what;

@@ -1,11 +1,12 @@
 #include "reconciler/api/kinds.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace lockstep::api {
 namespace {
 
-constexpr std::array<KindRow, kKinds> kRows{
+constexpr std::array<KindRow, index_of(Kind::spec)> kOwn{
     {{Kind::cluster,
       "Cluster",
       "clusters",
@@ -39,6 +40,10 @@ constexpr std::array<KindRow, kKinds> kRows{
       "Something that the service did or found, since it was started.",
       {"involvedObject.kind", "involvedObject.name", "reason", "type"}}}};
 
+// Of the kinds of the specs.
+constexpr std::array<std::string_view, 4> kSpecFields{"status.origin.file", "status.devices.drifted",
+                                                      "status.devices.unreachable", "status.revision"};
+
 constexpr std::array kActions{
     ActionRow{Verb::approve, Kind::revision, "approve", Role::operator_, true, false,
               "Approves steps of the revision that wait; without `steps`, all that wait now."},
@@ -59,13 +64,26 @@ constexpr std::array kActions{
 
 }  // namespace
 
-std::span<const KindRow, kKinds> kinds() { return kRows; }
+std::span<const KindRow> kinds() {
+  static const std::vector<KindRow> all = [] {
+    std::vector<KindRow> out(kOwn.begin(), kOwn.end());
+    for (const lockstep::KindRow& one : kind_rows())
+      if (!one.written_by_reconciler && std::ranges::find(kOwn, one.name, &KindRow::name) == kOwn.end())
+        out.push_back({static_cast<Kind>(out.size()), one.name, one.plural, one.doc, kSpecFields, false, &one});
+    return out;
+  }();
+  return all;
+}
 
-const KindRow& row_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+const KindRow& row_of(Kind kind) { return kinds()[index_of(kind)]; }
 
 const KindRow* find_kind(std::string_view plural) {
-  const auto found = std::ranges::find(kRows, plural, &KindRow::plural);
-  return found == kRows.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(kinds(), plural, &KindRow::plural);
+  return found == kinds().end() ? nullptr : &*found;
+}
+
+Kind kind_of(const lockstep::KindRow& spec) {
+  return std::ranges::find(kinds(), &spec, &KindRow::spec)->kind;
 }
 
 std::span<const ActionRow> actions() { return kActions; }

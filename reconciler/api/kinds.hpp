@@ -8,11 +8,13 @@
 #include <string_view>
 
 #include "reconciler/api/role.hpp"
+#include "specs/language/kind_rows.hpp"
 
 namespace lockstep::api {
 
-enum class Kind : std::uint8_t { cluster, revision, device, change, benchmark_run, event };
-inline constexpr std::size_t kKinds = 6;
+// From `spec` on: the kinds of the specs (specs/language/kind_rows.hpp) that are none of those before, in
+// their order.
+enum class Kind : std::uint8_t { cluster, revision, device, change, benchmark_run, event, spec };
 
 struct KindRow {
   Kind kind{};
@@ -20,11 +22,14 @@ struct KindRow {
   std::string_view plural;                   // "devices", as in paths
   std::string_view what;                     // one sentence
   std::array<std::string_view, 4> fields{};  // for fieldSelector, besides metadata.name; empty: fewer
-  bool stored = false;                       // lists come from the cluster's store; watches have the newest
+  bool stored = false;  // lists come from the cluster's store; watches have the newest
+  const lockstep::KindRow* spec = nullptr;  // of Kind::spec and after
 };
-std::span<const KindRow, kKinds> kinds();
+std::span<const KindRow> kinds();  // by Kind
 const KindRow& row_of(Kind kind);
 const KindRow* find_kind(std::string_view plural);  // null: there is none
+Kind kind_of(const lockstep::KindRow& spec);        // it must be one of kinds()
+constexpr std::size_t index_of(Kind kind) { return static_cast<std::size_t>(kind); }
 
 enum class Verb : std::uint8_t { approve, reject, suspend, resume, reconcile, cordon, uncordon };
 

@@ -54,7 +54,7 @@ ApiObjectPtr Board::find(Kind kind, const std::string& name) const {
 }
 
 ObjectFeed::ObjectFeed(const ServiceDesk& desk, EventLog& log, FeedSettings settings)
-    : desk_(desk), log_(log), settings_(std::move(settings)), board_(std::make_shared<const Board>()) {}
+    : desk_(desk), log_(log), settings_(std::move(settings)), kept_(kinds().size()), board_(std::make_shared<const Board>()) {}
 
 ObjectFeed::~ObjectFeed() {
   thread_.request_stop();
@@ -111,6 +111,7 @@ void ObjectFeed::turn(WallTime now) {
   }
   if (looks) {
     looked_ = now;
+    take_objects(*status, now);
     take_cluster(*status, now);
   } else if (status->sequence != status_sequence_ && cluster_conditions_) {
     const Json conditions = cluster_conditions_->to_json(now);
@@ -123,14 +124,14 @@ void ObjectFeed::turn(WallTime now) {
 }
 
 std::int64_t ObjectFeed::generation_of(Kind kind, const std::string& name) const {
-  const auto& kept = kept_[static_cast<std::size_t>(kind)];
+  const auto& kept = kept_[index_of(kind)];
   const auto found = kept.find(name);
   return found == kept.end() ? 1 : static_cast<std::int64_t>(found->second.meta.generation);
 }
 
 // Keeps the object, and logs it if it tells anything new.
 void ObjectFeed::offer(Kind kind, const std::string& name, const Build& build) {
-  auto& kept = kept_[static_cast<std::size_t>(kind)];
+  auto& kept = kept_[index_of(kind)];
   const auto found = kept.find(name);
   ObjectMeta meta = found == kept.end() ? ObjectMeta{} : found->second.meta;
   Json document = build(meta);
@@ -154,7 +155,7 @@ void ObjectFeed::offer(Kind kind, const std::string& name, const Build& build) {
 
 void ObjectFeed::remove_others(Kind kind, const std::vector<std::string>& names) {
   const std::set<std::string> stay(names.begin(), names.end());
-  std::erase_if(kept_[static_cast<std::size_t>(kind)], [&](const auto& one) {
+  std::erase_if(kept_[index_of(kind)], [&](const auto& one) {
     if (stay.contains(one.first)) return false;
     ++sequence_;
     entries_.push_back({.before = one.second.object});
@@ -279,9 +280,13 @@ void ObjectFeed::take_stored(WallTime now) {
     }
     // Older ones are forgotten here, and stay in the store.
     const std::set<std::string> stay(names.begin(), names.end());
-    std::erase_if(kept_[static_cast<std::size_t>(kind)],
+    std::erase_if(kept_[index_of(kind)],
                   [&](const auto& one) { return !stay.contains(one.first); });
   }
+  if (Result<std::map<std::string, SuiteRun>> runs = suite_runs(place, settings_.stored_kept); runs)
+    suite_runs_ = *std::move(runs);
+  else
+    trouble = runs.error().text();
   if (!trouble.empty() && trouble != stored_trouble_)
     settings_.log("changes and benchmark runs can't be read for the API: " + trouble);
   stored_trouble_ = trouble;
@@ -291,9 +296,9 @@ void ObjectFeed::publish() {
   if (entries_.empty() && !std::exchange(changed_, false)) return;
   changed_ = false;
   auto next = std::make_shared<Board>();
-  for (std::size_t kind = 0; kind < kKinds; ++kind)
+  for (std::size_t kind = 0; kind < kept_.size(); ++kind)
     for (const auto& [name, one] : kept_[kind]) next->objects[kind].push_back(one.object);
-  next->objects[static_cast<std::size_t>(Kind::event)].assign(events_.begin(), events_.end());
+  next->objects[index_of(Kind::event)].assign(events_.begin(), events_.end());
   next->sequence = sequence_;
   // The log first: who lists the former board and watches from its position gets all of this turn.
   log_.append(std::exchange(entries_, {}));

@@ -10,7 +10,6 @@
 // were not taken yet, the oldest are dropped, and an event EventsLost says how many.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,20 +27,24 @@
 #include "reconciler/api/object_looks.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/api/service_desk.hpp"
+#include "reconciler/api/spec_looks.hpp"
 #include "reconciler/api/stored_objects.hpp"
 
 namespace lockstep::api {
 
 struct Board {
   std::uint64_t sequence = 0;
-  std::array<std::vector<ApiObjectPtr>, kKinds> objects;  // by kind; by name, events by age
-  const std::vector<ApiObjectPtr>& of(Kind kind) const { return objects[static_cast<std::size_t>(kind)]; }
+  Board() : objects(kinds().size()) {}
+  std::vector<std::vector<ApiObjectPtr>> objects;  // by kind; by name, events by age
+  const std::vector<ApiObjectPtr>& of(Kind kind) const { return objects[index_of(kind)]; }
   ApiObjectPtr find(Kind kind, const std::string& name) const;  // null: there is none
 };
 
 struct FeedSettings {
   // Twice the resync of the service (service.md §4): one may be missed.
   std::chrono::seconds proof_lifetime{1200};
+  // Of what a benchmark has shown. A choice: a week without a change or a bench says little of today's fabric.
+  std::chrono::seconds run_lifetime{std::chrono::hours(24 * 7)};
   std::size_t events_kept = 1000;
   std::size_t stored_kept = 100;
   // One line for an operator; any thread.
@@ -75,6 +78,13 @@ class ObjectFeed {
     std::string spec;
     ObjectMeta meta;
   };
+  struct KeptObject {
+    Conditions conditions;
+    std::shared_ptr<const SpecObjects> of{};  // as it was last shown, with what follows
+    ObjectTally tally{};
+    std::optional<SuiteRun> run{};
+    bool is_unsettled = true;  // another look is needed
+  };
   using Build = std::function<nlohmann::json(const ObjectMeta&)>;
 
   void run(const std::stop_token& stop);
@@ -84,6 +94,8 @@ class ObjectFeed {
   void take_cluster(const ServiceStatus& status, WallTime now);
   void take_revisions(const ServiceStatus& status);
   void take_devices(const ServiceStatus& status, bool looks, WallTime now);
+  void take_objects(const ServiceStatus& status, WallTime now);
+  void take_object(const ServiceStatus& status, const SpecObject& object, ObjectTally tally, WallTime now);
   void take_events(WallTime now);
   void take_stored(WallTime now);
   void publish();
@@ -92,10 +104,13 @@ class ObjectFeed {
   EventLog& log_;
   const FeedSettings settings_;
   // Of the thread.
-  std::array<std::map<std::string, Kept>, kKinds> kept_;
+  std::vector<std::map<std::string, Kept>> kept_;  // by kind
   std::deque<ApiObjectPtr> events_;
   std::map<std::string, KeptDevice> devices_;
   Corrections corrections_;
+  std::map<std::string, KeptObject> objects_;      // of the specs, by title
+  std::optional<RevisionId> objects_of_;           // of which revision they are
+  std::map<std::string, SuiteRun> suite_runs_;     // by suite
   std::optional<Conditions> cluster_conditions_;
   std::string cluster_name_;
   std::vector<LogEntry> entries_;  // of this turn

@@ -97,6 +97,19 @@ Result<StoredPage> stored_page(const StoredPlace& place, Kind kind, const Select
       [&](const ChangeRecord& one) { return change_of(*store, place, owed, one); });
 }
 
+Result<std::map<std::string, SuiteRun>> suite_runs(const StoredPlace& place, std::size_t most) {
+  std::map<std::string, SuiteRun> out;
+  if (place.directory.empty() || most == 0) return out;
+  TRY(const std::unique_ptr<Store> store, open_store(place.directory));
+  TRY(const std::vector<RunHead> heads, store->runs().newest(most));
+  for (const RunHead& head : heads) {
+    if (head.purpose == RunPurpose::before) continue;
+    TRY(const std::vector<std::string> suites, store->runs().suites_of(head.number));
+    for (const std::string& suite : suites) out.try_emplace(suite, SuiteRun{head, suites.size()});
+  }
+  return out;
+}
+
 Result<std::optional<ApiObject>> stored_object(const StoredPlace& place, Kind kind, const std::string& name) {
   const std::optional<std::uint64_t> number = number_of(name);
   if (place.directory.empty() || !number) return std::optional<ApiObject>();

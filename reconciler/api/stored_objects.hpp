@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "reconciler/api/api_object.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/api/selectors.hpp"
+#include "reconciler/api/spec_looks.hpp"
 
 namespace lockstep::api {
 
@@ -28,6 +30,8 @@ struct StoredPage {
 // Of those that are selected, at most `most`, of numbers below `before`.
 Result<StoredPage> stored_page(const StoredPlace& place, Kind kind, const Selector& selector,
                                std::size_t most, std::optional<std::uint64_t> before);
+// The last run that measured each suite, among the newest `most`; what was measured before a change is none.
+Result<std::map<std::string, SuiteRun>> suite_runs(const StoredPlace& place, std::size_t most);
 // With all that it wrote or measured. None: no such number.
 Result<std::optional<ApiObject>> stored_object(const StoredPlace& place, Kind kind, const std::string& name);
 

@@ -110,6 +110,7 @@ class ServiceLoop {
   struct Specs {
     Revision revision;
     std::optional<OpenedCluster> cluster{};  // until a session is opened with it
+    std::shared_ptr<const SpecObjects> objects{};
   };
   struct Goal {
     RevisionId id;

@@ -118,7 +118,7 @@ void ServiceLoop::know(ValidSpecs specs) {
     cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.state_name(), specs.cluster.twin};
   if (directory_.empty())
     directory_ = seams_.directory.empty() ? state_directory(specs.cluster) : seams_.directory;
-  specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster)};
+  specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster), std::move(specs.objects)};
   if (!store_) lead_again();
 }
 

@@ -16,6 +16,7 @@
 #include "reconciler/service/goal_plan.hpp"
 #include "reconciler/service/service_record.hpp"
 #include "reconciler/session/snapshot.hpp"
+#include "reconciler/session/spec_objects.hpp"
 #include "reconciler/source/source.hpp"
 
 namespace lockstep {
@@ -47,9 +48,9 @@ struct RunStatus {
   std::uint32_t wave = 0;
   std::uint32_t waves = 0;
   std::size_t steps = 0;
-  std::size_t over = 0;   // of `steps`
-  DeviceNames devices{};  // of `steps`; null: they are not known yet
+  std::size_t over = 0;  // of `steps`
   WallTime since{};
+  DeviceNames devices{};  // of `steps`; null: they are not known yet
 };
 
 // A suite that is measured by the clock.
@@ -83,6 +84,7 @@ struct ServiceStatus {
   std::string breaker{};                      // why it is open; empty: it is closed
   std::string record_trouble{};               // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};  // null: nothing is watched yet
+  std::shared_ptr<const SpecObjects> objects{};  // of `watched`; null: nothing is
 };
 
 class StatusBoard {

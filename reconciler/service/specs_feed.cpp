@@ -84,7 +84,8 @@ class SourceFeed final : public SpecsFeed {
     if (const Result<Done> any = has_devices(*cluster); !any) return invalid(any.error().text());
     if (std::string why = why_not_locked(*cluster); !why.empty()) return invalid(std::move(why));
     RevisionId id{revision.id, intents_of(*cluster)};
-    return ValidSpecs{revision, std::move(id), *std::move(cluster)};
+    auto objects = spec_objects(*cluster);
+    return ValidSpecs{revision, std::move(id), *std::move(cluster), std::move(objects)};
   }
 
   Result<Done> keep(const std::vector<Revision>& all) override { return keep_revisions(all, aim_.keeps); }

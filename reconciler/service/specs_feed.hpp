@@ -13,6 +13,7 @@
 
 #include "reconciler/service/revisions.hpp"
 #include "reconciler/session/opened_cluster.hpp"
+#include "reconciler/session/spec_objects.hpp"
 #include "reconciler/source/source.hpp"
 
 namespace lockstep {
@@ -21,6 +22,7 @@ struct ValidSpecs {
   Revision revision;
   RevisionId id;
   OpenedCluster cluster;  // file names are relative to the revision
+  std::shared_ptr<const SpecObjects> objects;
 };
 
 struct InvalidSpecs {

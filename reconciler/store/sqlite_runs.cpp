@@ -284,6 +284,16 @@ Result<std::optional<MeasuredRun>> SqliteRuns::find(std::uint64_t number) const 
   return found;
 }
 
+Result<std::vector<std::string>> SqliteRuns::suites_of(std::uint64_t number) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::vector<std::string> all;
+  if (from.layout < kLayoutOfRuns) return all;
+  TRY_DONE(Statement(from.database, "SELECT DISTINCT suite FROM run_parts WHERE run = ? ORDER BY suite")
+               .bind(number)
+               .each([&all](const Statement& row) { all.push_back(row.text(0)); }));
+  return all;
+}
+
 Result<std::vector<FigureOfRun>> SqliteRuns::figures_of(const std::string& name, Metric metric) const {
   TRY(const SqliteFile::Reading from, file_.read());
   std::vector<FigureOfRun> all;

@@ -14,4 +14,11 @@ std::string utc_text(WallTime at) {
   return {text.data(), length};
 }
 
+std::optional<WallTime> utc_time(const std::string& text) {
+  std::tm utc{};
+  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&utc));
+}
+
 }  // namespace lockstep

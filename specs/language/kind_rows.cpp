@@ -62,14 +62,18 @@ struct Slots<List> {
   static void drop_last(Catalog& catalog) { (catalog.*List).pop_back(); }
 };
 
+enum class Use : std::uint8_t { settings, rules, records };
+
 template <auto List>
-constexpr KindRow row(std::string_view name, std::string_view doc, bool written_by_reconciler = false) {
+constexpr KindRow row(Use use, std::string_view name, std::string_view plural, std::string_view doc) {
   return {name,
+          plural,
           doc,
           struct_type<typename Slots<List>::Struct>,
           Slots<List>::add,
           Slots<List>::drop_last,
-          written_by_reconciler};
+          use == Use::settings,
+          use == Use::records};
 }
 
 }  // namespace
@@ -107,20 +111,26 @@ const Type& object_fields() {
 const Type& metadata_type() { return struct_type<Metadata>(); }
 
 std::span<const KindRow> kind_rows() {
+  using enum Use;
   static constexpr KindRow rows[] = {
-      row<&Catalog::device_sets>("DeviceSet", "which hosts and switches exist, and how they are reached"),
-      row<&Catalog::fabrics>("Fabric",
+      row<&Catalog::device_sets>(settings, "DeviceSet", "devicesets",
+                                 "which hosts and switches exist, and how they are reached"),
+      row<&Catalog::fabrics>(settings, "Fabric", "fabrics",
                              "one network: topology, cabling, addressing, routing, MTU, load balancing"),
-      row<&Catalog::roce_profiles>("RoceProfile", "one lossless/QoS policy for both ends of every link"),
-      row<&Catalog::host_profiles>("HostProfile", "how a host must be set up"),
-      row<&Catalog::validation_suites>("ValidationSuite", "the benchmarks and the SLOs that must hold"),
-      row<&Catalog::rollout_policies>("RolloutPolicy", "how a change may reach devices"),
-      row<&Catalog::git_sources>("GitSource", "where the specs come from"),
-      row<&Catalog::clusters>("Cluster", "what is true of the whole"),
-      row<&Catalog::devices>("Device", "facts, drift and conditions of one device", true),
-      row<&Catalog::changes>("Change", "a plan that was carried out", true),
-      row<&Catalog::benchmark_runs>("BenchmarkRun", "a run of a ValidationSuite", true),
-      row<&Catalog::findings>("Finding", "a fault, its evidence, its probable cause and what it costs", true),
+      row<&Catalog::roce_profiles>(settings, "RoceProfile", "roceprofiles",
+                                   "one lossless/QoS policy for both ends of every link"),
+      row<&Catalog::host_profiles>(settings, "HostProfile", "hostprofiles", "how a host must be set up"),
+      row<&Catalog::validation_suites>(rules, "ValidationSuite", "validationsuites",
+                                       "the benchmarks and the SLOs that must hold"),
+      row<&Catalog::rollout_policies>(rules, "RolloutPolicy", "rolloutpolicies",
+                                      "how a change may reach devices"),
+      row<&Catalog::git_sources>(rules, "GitSource", "gitsources", "where the specs come from"),
+      row<&Catalog::clusters>(rules, "Cluster", "clusters", "what is true of the whole"),
+      row<&Catalog::devices>(records, "Device", "devices", "facts, drift and conditions of one device"),
+      row<&Catalog::changes>(records, "Change", "changes", "a plan that was carried out"),
+      row<&Catalog::benchmark_runs>(records, "BenchmarkRun", "benchmarkruns", "a run of a ValidationSuite"),
+      row<&Catalog::findings>(records, "Finding", "findings",
+                              "a fault, its evidence, its probable cause and what it costs"),
   };
   return rows;
 }

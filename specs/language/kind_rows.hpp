@@ -18,10 +18,12 @@ struct Slotted {
 
 struct KindRow {
   std::string_view name;
+  std::string_view plural;  // as in the paths of an API
   std::string_view doc;
   const Type& (*spec)();
   Slotted (*add)(Catalog&);
   void (*drop_last)(Catalog&);
+  bool configures;  // its objects set entries of devices
   bool written_by_reconciler;
 };
 

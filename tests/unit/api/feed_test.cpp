@@ -3,9 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fake_desk.hpp"
+#include "feed_lab.hpp"
 #include "reconciler/api/list_page.hpp"
-#include "reconciler/api/object_feed.hpp"
 #include "reconciler/api/watch_stream.hpp"
 #include "sample_status.hpp"
 
@@ -44,41 +43,7 @@ TEST(EventLog, KnowsItsOwnPositionsAlone) {
   EXPECT_EQ(EventLog("5f9685d8-c6d9", 10).parse("5f9685d8-c6d9-7"), 7U) << "an epoch is a UUID";
 }
 
-class ApiFeed : public testing::Test {
- protected:
-  ApiFeed() { desk_.set(quiet_status()); }
-  // Two observations that agree, after which conditions are shown.
-  void settle() {
-    for (int i = 0; i < 3; ++i) {
-      ServiceStatus status = *desk_.status();
-      if (status.devices) {
-        Snapshot again = *status.devices;
-        for (auto& one : again.devices)
-          if (one) one = std::make_shared<const DeviceStatus>(*one);
-        status.devices = std::make_shared<const Snapshot>(std::move(again));
-      }
-      desk_.set(status);
-      turn(2);
-    }
-  }
-  void turn(int later = 1) { feed_.turn(at_second(clock_ += later)); }
-  Json object(Kind kind, const std::string& name) {
-    const ApiObjectPtr found = feed_.board()->find(kind, name);
-    return found ? Json::parse(found->text) : Json();
-  }
-  Json condition(Kind kind, const std::string& name, const std::string& type) {
-    const Json found = object(kind, name);
-    for (const Json& one : found["status"]["conditions"])
-      if (one["type"] == type) return one;
-    return {};
-  }
-  std::vector<LogEntry> since(std::uint64_t sequence) { return *log_.after(sequence, 1000); }
-
-  FakeDesk desk_;
-  EventLog log_{"e1", 100};
-  ObjectFeed feed_{desk_, log_, {}};
-  int clock_ = 100;
-};
+class ApiFeed : public FeedLab {};
 
 TEST_F(ApiFeed, ServesWhatTheStatusHas) {
   settle();
