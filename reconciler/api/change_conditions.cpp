@@ -132,7 +132,8 @@ Json change_conditions(const HistoryChange& change, std::uint64_t generation) {
   if (is_over && verdict && ready.status == "False" && !needs_nobody(*verdict))
     add("Stalled", {"True", ready.reason, ready.message}, since);
   const Told validated = validated_of(change, verdict, run);
-  const bool is_measured = run != nullptr && (validated.status != "Unknown" || validated.reason == "NotJudged");
+  const bool is_measured =
+      run != nullptr && (validated.status != "Unknown" || validated.reason == "NotJudged");
   add("Validated", validated, since);
   if (is_measured) out.back()["observedAt"] = run->at;
   return out;

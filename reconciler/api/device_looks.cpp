@@ -11,8 +11,6 @@
 namespace lockstep::api {
 namespace {
 
-using enum ConditionStatus;
-
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}", count, what) + (count == 1 ? "" : "s");
 }
@@ -25,12 +23,14 @@ Why why_unread(const DeviceStatus& device) {
 }
 
 Look ready_look(const DeviceStatus& device) {
+  using enum ConditionStatus;
   if (const Why unread = why_unread(device); unread.holds()) return {false_, unread.reason, unread.message};
   if (device.differences == 0) return {true_, "InSync", "as the specs want it"};
   return {false_, "Drifted", counted(device.differences, "difference") + " from the specs"};
 }
 
 Look in_sync_look(const DeviceStatus& device) {
+  using enum ConditionStatus;
   const std::size_t drifted = count_of(device.counts, DriftState::drifted);
   if (drifted > 0) return {false_, "Drifted", counted(drifted, "setting") + " differ from the specs"};
   if (device.manual > 0)
@@ -38,19 +38,23 @@ Look in_sync_look(const DeviceStatus& device) {
   if (const Why unread = why_unread(device); unread.holds()) return {unknown, unread.reason, unread.message};
   const std::size_t not_applied = count_of(device.counts, DriftState::not_applied);
   return {true_, "InSync",
-          not_applied == 0 ? "all settings are as the specs want them"
-                           : "all settings that it supports are as the specs want them; it does not support " +
-                                 std::to_string(not_applied)};
+          not_applied == 0
+              ? "all settings are as the specs want them"
+              : "all settings that it supports are as the specs want them; it does not support " +
+                    std::to_string(not_applied)};
 }
 
 Look healthy_look(const DeviceStatus& device) {
+  using enum ConditionStatus;
   const std::size_t effects = count_of(device.counts, DriftState::effect);
-  if (effects > 0) return {false_, "EffectsOpen", counted(effects, "effect") + " of its settings did not appear"};
+  if (effects > 0)
+    return {false_, "EffectsOpen", counted(effects, "effect") + " of its settings did not appear"};
   if (const Why unread = why_unread(device); unread.holds()) return {unknown, unread.reason, unread.message};
   return {true_, "Healthy", "it does what it is configured to do"};
 }
 
-// Of a step of the goal's plan; empty: nothing holds it. What an approval lifts and does not wait is approved.
+// Of a step of the goal's plan; empty: nothing holds it. What an approval lifts and does not wait is
+// approved.
 Why why_held(const Step& step, bool waits) {
   if (waits)
     return {"ApprovalNeeded", step.holds.empty() ? "its revision needs approval" : step.holds.front().reason};
@@ -63,12 +67,13 @@ Why why_held(const Step& step, bool waits) {
 }  // namespace
 
 std::vector<ConditionRow> device_rows(std::chrono::seconds lifetime) {
-  return {{.type = "Ready", .lifetime = lifetime},     {.type = "Reconciling", .abnormal_true = true},
-          {.type = "Stalled", .abnormal_true = true},  {.type = "Reachable", .lifetime = lifetime},
-          {.type = "InSync", .lifetime = lifetime},    {.type = "Healthy", .lifetime = lifetime}};
+  return {{.type = "Ready", .lifetime = lifetime},    {.type = "Reconciling", .abnormal_true = true},
+          {.type = "Stalled", .abnormal_true = true}, {.type = "Reachable", .lifetime = lifetime},
+          {.type = "InSync", .lifetime = lifetime},   {.type = "Healthy", .lifetime = lifetime}};
 }
 
 std::vector<NamedLook> looks_at_device(const DeviceStatus& device) {
+  using enum ConditionStatus;
   std::vector<NamedLook> out{
       {"Ready", ready_look(device)},
       {"Reachable", device.reachable ? Look{true_, "Observed", "it answers"}
@@ -80,6 +85,7 @@ std::vector<NamedLook> looks_at_device(const DeviceStatus& device) {
 }
 
 std::vector<NamedLook> looks_at_correction(bool differs, const std::string& changing, const Why& held) {
+  using enum ConditionStatus;
   const bool stalled = differs && changing.empty() && held.holds();
   Look reconciling{false_, "AtRest", ""};
   if (!changing.empty())

@@ -47,9 +47,7 @@ class KeptDevice {
   const std::string& why_stalled() const { return conditions_.at("Stalled").reason; }
 
  private:
-  bool shows(const std::string& type) const {
-    return conditions_.at(type).status == ConditionStatus::true_;
-  }
+  bool shows(const std::string& type) const { return conditions_.at(type).status == ConditionStatus::true_; }
   void look_at(const DeviceStatus& observed, std::int64_t generation, WallTime now);
   void look_at_correction(std::int64_t generation, WallTime now);
 

@@ -259,7 +259,8 @@ Json spec_status_of(const lockstep::KindRow& kind) {
            {"observedGeneration", number_schema()},
            {"conditions", conditions_schema()}};
   if (kind.configures) {
-    out["devices"] = numbers({"known", "inSync", "drifted", "effectsOpen", "unreachable", "unknown", "stalled"});
+    out["devices"] =
+        numbers({"known", "inSync", "drifted", "effectsOpen", "unreachable", "unknown", "stalled"});
     out["entries"] = numbers({"desired", "notApplied", "overruled"});
     out["differing"] = list_of(text_schema());
   } else {

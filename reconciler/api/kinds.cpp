@@ -69,7 +69,8 @@ std::span<const KindRow> kinds() {
     std::vector<KindRow> out(kOwn.begin(), kOwn.end());
     for (const lockstep::KindRow& one : kind_rows())
       if (!one.written_by_reconciler && std::ranges::find(kOwn, one.name, &KindRow::name) == kOwn.end())
-        out.push_back({static_cast<Kind>(out.size()), one.name, one.plural, one.doc, kSpecFields, false, &one});
+        out.push_back(
+            {static_cast<Kind>(out.size()), one.name, one.plural, one.doc, kSpecFields, false, &one});
     return out;
   }();
   return all;

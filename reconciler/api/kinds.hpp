@@ -22,8 +22,8 @@ struct KindRow {
   std::string_view plural;                   // "devices", as in paths
   std::string_view what;                     // one sentence
   std::array<std::string_view, 4> fields{};  // for fieldSelector, besides metadata.name; empty: fewer
-  bool stored = false;  // lists come from the cluster's store; watches have the newest
-  const lockstep::KindRow* spec = nullptr;  // of Kind::spec and after
+  bool stored = false;                       // lists come from the cluster's store; watches have the newest
+  const lockstep::KindRow* spec = nullptr;   // of Kind::spec and after
 };
 std::span<const KindRow> kinds();  // by Kind
 const KindRow& row_of(Kind kind);

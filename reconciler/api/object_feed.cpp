@@ -54,7 +54,11 @@ ApiObjectPtr Board::find(Kind kind, const std::string& name) const {
 }
 
 ObjectFeed::ObjectFeed(const ServiceDesk& desk, EventLog& log, FeedSettings settings)
-    : desk_(desk), log_(log), settings_(std::move(settings)), kept_(kinds().size()), board_(std::make_shared<const Board>()) {}
+    : desk_(desk),
+      log_(log),
+      settings_(std::move(settings)),
+      kept_(kinds().size()),
+      board_(std::make_shared<const Board>()) {}
 
 ObjectFeed::~ObjectFeed() {
   thread_.request_stop();
@@ -280,8 +284,7 @@ void ObjectFeed::take_stored(WallTime now) {
     }
     // Older ones are forgotten here, and stay in the store.
     const std::set<std::string> stay(names.begin(), names.end());
-    std::erase_if(kept_[index_of(kind)],
-                  [&](const auto& one) { return !stay.contains(one.first); });
+    std::erase_if(kept_[index_of(kind)], [&](const auto& one) { return !stay.contains(one.first); });
   }
   if (Result<std::map<std::string, SuiteRun>> runs = suite_runs(place, settings_.stored_kept); runs)
     suite_runs_ = *std::move(runs);

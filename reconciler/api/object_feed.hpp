@@ -4,10 +4,11 @@
 // Promises: a board never changes and lives as long as it is referenced; everything up to its `sequence` is
 // in it, so that a list and a watch from its position miss nothing between them. An object changes its
 // resourceVersion, and is logged, only when more than the time of its last observation changes: devices that
-// are observed all the time wake nobody. Conditions are those of conditions.hpp: a proof that grows old turns
-// them Unknown without any news. Of events the newest `events_kept` are kept, of changes and runs the newest
-// `stored_kept`. happened() is for any thread and never waits for a reader; of more than kEventsWaiting that
-// were not taken yet, the oldest are dropped, and an event EventsLost says how many.
+// are observed all the time wake nobody. The objects of the specs are those of the revision that is watched.
+// Conditions are those of conditions.hpp: a proof that grows old turns them Unknown without any news. Of
+// events the newest `events_kept` are kept, of changes and runs the newest `stored_kept`. happened() is for
+// any thread and never waits for a reader; of more than kEventsWaiting that were not taken yet, the oldest
+// are dropped, and an event EventsLost says how many.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +44,8 @@ struct Board {
 struct FeedSettings {
   // Twice the resync of the service (service.md §4): one may be missed.
   std::chrono::seconds proof_lifetime{1200};
-  // Of what a benchmark has shown. A choice: a week without a change or a bench says little of today's fabric.
+  // Of what a benchmark has shown. A choice: a week without a change or a bench says little of today's
+  // fabric.
   std::chrono::seconds run_lifetime{std::chrono::hours(24 * 7)};
   std::size_t events_kept = 1000;
   std::size_t stored_kept = 100;
@@ -108,9 +110,9 @@ class ObjectFeed {
   std::deque<ApiObjectPtr> events_;
   std::map<std::string, KeptDevice> devices_;
   Corrections corrections_;
-  std::map<std::string, KeptObject> objects_;      // of the specs, by title
-  std::optional<RevisionId> objects_of_;           // of which revision they are
-  std::map<std::string, SuiteRun> suite_runs_;     // by suite
+  std::map<std::string, KeptObject> objects_;   // of the specs, by title
+  std::optional<RevisionId> objects_of_;        // of which revision they are
+  std::map<std::string, SuiteRun> suite_runs_;  // by suite
   std::optional<Conditions> cluster_conditions_;
   std::string cluster_name_;
   std::vector<LogEntry> entries_;  // of this turn

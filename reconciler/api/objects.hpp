@@ -2,7 +2,8 @@
 //
 // Promises: pure. What is shown comes from the arguments alone. Times are RFC 3339 in UTC. Lists are bounded,
 // with the whole number beside them: kStepsShown steps, of each kChangesShown changes, kWritesShown writes,
-// kFiguresShown figures, of a device's differences those that its status has. The texts are as their authors wrote them: to_object() makes them presentable.
+// kFiguresShown figures, of a device's differences those that its status has. The texts are as their authors
+// wrote them: to_object() makes them presentable.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -11,7 +11,6 @@
 namespace lockstep::api {
 namespace {
 
-using enum ConditionStatus;
 using Json = nlohmann::json;
 
 void keep_oldest(std::optional<WallTime>& oldest, const std::optional<WallTime>& one) {
@@ -26,6 +25,7 @@ const ObjectDrift* drift_of(const DeviceStatus& device, const std::string& title
 // What a device's condition says of one object there. Where the device differs, its last observation tells
 // which objects do.
 ShownStatus status_of(const ShownStatus& device, std::uint32_t differences, const DeviceStatus& observed) {
+  using enum ConditionStatus;
   if (device.status != false_ || differences > 0) return device;
   return {observed.complete ? true_ : unknown, observed.observed};
 }
@@ -36,6 +36,7 @@ class TallyOfObject {
       : title_(object.title()), watched_(watched) {}
 
   void add(const SpecObject::Place& place, const KeptDevice* device) {
+    using enum ConditionStatus;
     if (device == nullptr || !device->known().observed || device->towards() != watched_) {
       for (Tally* const one : {&out_.reachable, &out_.in_sync, &out_.healthy}) one->add({});
       return;
@@ -43,11 +44,9 @@ class TallyOfObject {
     const DeviceStatus& observed = *device->known().observed;
     const ObjectDrift* const own = drift_of(observed, title_);
     const DriftCounts counts = own == nullptr ? DriftCounts{} : own->counts;
-    const std::uint32_t settings =
-        count_of(counts, DriftState::drifted) + (own == nullptr ? 0 : own->manual);
+    const std::uint32_t settings = count_of(counts, DriftState::drifted) + (own == nullptr ? 0 : own->manual);
     const ShownStatus in_sync = status_of(device->in_sync(), settings, observed);
-    const ShownStatus healthy =
-        status_of(device->healthy(), count_of(counts, DriftState::effect), observed);
+    const ShownStatus healthy = status_of(device->healthy(), count_of(counts, DriftState::effect), observed);
     out_.reachable.add(device->reachable());
     out_.in_sync.add(in_sync);
     out_.healthy.add(healthy);
@@ -83,6 +82,7 @@ struct Words {
 };
 
 Look look_of(const Tally& tally, const Words& words) {
+  using enum ConditionStatus;
   const std::size_t all = tally.yes + tally.no + tally.unknown;
   if (tally.no > 0)
     return {false_, words.no, fmt::format("{} {} of {} devices", words.no_text, tally.no, all),
@@ -94,6 +94,7 @@ Look look_of(const Tally& tally, const Words& words) {
 }
 
 Look not_used(const SpecObject& object) {
+  using enum ConditionStatus;
   if (object.overruled > 0)
     return {unknown, "Overruled", fmt::format("all of its {} entries are overruled", object.overruled)};
   return {unknown, "NotUsed", "it configures nothing on any device"};
@@ -101,6 +102,7 @@ Look not_used(const SpecObject& object) {
 
 // All must be so; what is not comes first.
 Look ready_of(const std::vector<NamedLook>& looks) {
+  using enum ConditionStatus;
   for (const ConditionStatus status : {false_, unknown})
     for (const NamedLook& one : looks)
       if (one.look.status == status) return one.look;
@@ -110,13 +112,14 @@ Look ready_of(const std::vector<NamedLook>& looks) {
 }
 
 Look in_sync_of(const SpecObject& object, const ObjectTally& tally) {
+  using enum ConditionStatus;
   Look out = look_of(tally.in_sync, {"InSync", "Drifted", "as wanted on", "differs on"});
   if (out.status == false_) out.message += ": " + names_text(tally.differing, tally.in_sync.no);
   if (out.status != true_ || tally.not_applied == 0) return out;
   if (tally.not_applied >= object.entries)
     return {false_, "NotApplied", "none of its entries is supported where it applies", out.proof};
-  out.message += fmt::format(", but for {} of its {} entries, which are not supported there", tally.not_applied,
-                             object.entries);
+  out.message += fmt::format(", but for {} of its {} entries, which are not supported there",
+                             tally.not_applied, object.entries);
   return out;
 }
 
@@ -142,6 +145,7 @@ std::string run_text(const SuiteRun& run) {
 }
 
 Look validated_of(const std::optional<SuiteRun>& run) {
+  using enum ConditionStatus;
   if (!run) return {unknown, "NotMeasured", "no recorded run has measured it"};
   const std::optional<WallTime> proof = utc_time(run->head.at);
   if (run->head.verdict == "pass") return {true_, "Passed", run_text(*run), proof};
@@ -150,6 +154,7 @@ Look validated_of(const std::optional<SuiteRun>& run) {
 }
 
 Look in_force_of(const SpecObject& object) {
+  using enum ConditionStatus;
   if (object.governs == 0) return {unknown, "NotUsed", "it applies to no device"};
   return {true_, "InForce", fmt::format("it applies to {} devices", object.governs)};
 }
@@ -170,7 +175,7 @@ void Tally::add(const ShownStatus& one) {
     ++unknown;
     return;
   }
-  const bool is = one.status == true_;
+  const bool is = one.status == ConditionStatus::true_;
   ++(is ? yes : no);
   keep_oldest(is ? oldest_yes : oldest_no, one.proof);
 }
@@ -199,6 +204,7 @@ std::vector<ConditionRow> object_rows(const lockstep::KindRow& kind, const Proof
 
 std::vector<NamedLook> looks_at_object(const SpecObject& object, const ObjectTally& tally,
                                        const std::optional<SuiteRun>& run) {
+  using enum ConditionStatus;
   std::vector<NamedLook> out;
   if (object.kind->name == kSuiteKind)
     out = {{"Ready", validated_of(run)}, {"Validated", validated_of(run)}};
@@ -222,26 +228,25 @@ std::vector<NamedLook> looks_at_object(const SpecObject& object, const ObjectTal
 
 Json spec_object(const SpecObject& object, const ObjectTally& tally, const std::optional<SuiteRun>& run,
                  const std::optional<RevisionId>& watched, const Json& conditions, const ObjectMeta& meta) {
-  Json out{{"apiVersion", api_version},
-           {"kind", object.kind->name},
-           {"metadata",
-            {{"name", object.name},
-             {"generation", meta.generation},
-             {"resourceVersion", meta.resource_version}}},
-           {"spec", object.spec.empty() ? Json{{"omitted", object.digest}} : Json::parse(object.spec)}};
+  using enum ConditionStatus;
+  Json out{
+      {"apiVersion", api_version},
+      {"kind", object.kind->name},
+      {"metadata",
+       {{"name", object.name}, {"generation", meta.generation}, {"resourceVersion", meta.resource_version}}},
+      {"spec", object.spec.empty() ? Json{{"omitted", object.digest}} : Json::parse(object.spec)}};
   if (!object.labels.empty()) out["metadata"]["labels"] = object.labels;
   Json& now = out["status"];
   now["origin"] = {{"file", object.file}, {"line", object.line}};
   now["digest"] = object.digest;
   if (watched) now["revision"] = watched->source;
   if (object.kind->configures) {
-    now["devices"] = {{"known", object.places.size()},   {"inSync", tally.in_sync.yes},
-                      {"drifted", tally.in_sync.no},     {"effectsOpen", tally.healthy.no},
+    now["devices"] = {{"known", object.places.size()},     {"inSync", tally.in_sync.yes},
+                      {"drifted", tally.in_sync.no},       {"effectsOpen", tally.healthy.no},
                       {"unreachable", tally.reachable.no}, {"unknown", tally.in_sync.unknown},
                       {"stalled", tally.stalled}};
-    now["entries"] = {{"desired", object.entries},
-                      {"notApplied", tally.not_applied},
-                      {"overruled", object.overruled}};
+    now["entries"] = {
+        {"desired", object.entries}, {"notApplied", tally.not_applied}, {"overruled", object.overruled}};
     now["differing"] = tally.differing;
   } else if (object.governs > 0) {
     now["devices"] = {{"known", object.governs}};

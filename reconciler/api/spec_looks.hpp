@@ -1,10 +1,10 @@
 // The status of an object of the specs: what its devices show of it, and what was measured for it.
 //
-// Promises: pure. An object is judged by exactly those devices on which it sets anything, and there by its own
-// entries: what differs on them because of other objects does not count. It is in sync only if all of them
-// were read since the specs that it is from are watched and are in sync, and if at least one of its entries
-// can be applied; the proof is the oldest one among them. An object that sets nothing proves nothing: Unknown,
-// NotUsed. A ValidationSuite is as valid as the last run that measured it.
+// Promises: pure. An object is judged by exactly those devices on which it sets anything, and there by its
+// own entries: what differs on them because of other objects does not count. It is in sync only if all of
+// them were read since the specs that it is from are watched and are in sync, and if at least one of its
+// entries can be applied; the proof is the oldest one among them. An object that sets nothing proves nothing:
+// Unknown, NotUsed. A ValidationSuite is as valid as the last run that measured it.
 #pragma once
 
 #include <chrono>
@@ -37,10 +37,10 @@ struct ObjectTally {
   Tally reachable;
   Tally in_sync;
   Tally healthy;
-  std::size_t not_applied = 0;  // entries
-  std::size_t reconciling = 0;  // devices
-  std::size_t stalled = 0;      // devices that differ because of it
-  std::string why_stalled{};    // of the first: the reason of its condition
+  std::size_t not_applied = 0;           // entries
+  std::size_t reconciling = 0;           // devices
+  std::size_t stalled = 0;               // devices that differ because of it
+  std::string why_stalled{};             // of the first: the reason of its condition
   std::vector<std::string> differing{};  // the first kDifferingShown devices
   bool operator==(const ObjectTally&) const = default;
 };

@@ -68,8 +68,8 @@ void Conditions::begin_anew() {
 }
 
 std::size_t Conditions::index_of(const std::string& type) const {
-  const auto found = std::ranges::find(
-      all_, type, [](const Followed& one) -> const std::string& { return one.row.type; });
+  const auto found =
+      std::ranges::find(all_, type, [](const Followed& one) -> const std::string& { return one.row.type; });
   assert(found != all_.end());
   return static_cast<std::size_t>(found - all_.begin());
 }

@@ -81,10 +81,10 @@ struct ServiceStatus {
   std::map<std::string, SpokenBy> cordoned{};
   std::vector<ScheduleStatus> schedules{};    // of what is watched
   std::map<std::string, std::string> not_healed{};  // by device: why the last heal left it as it was
-  std::string breaker{};                      // why it is open; empty: it is closed
-  std::string record_trouble{};               // why the last decisions are not stored; empty: they are
-  std::shared_ptr<const Snapshot> devices{};  // null: nothing is watched yet
-  std::shared_ptr<const SpecObjects> objects{};  // of `watched`; null: nothing is
+  std::string breaker{};                            // why it is open; empty: it is closed
+  std::string record_trouble{};                     // why the last decisions are not stored; empty: they are
+  std::shared_ptr<const Snapshot> devices{};        // null: nothing is watched yet
+  std::shared_ptr<const SpecObjects> objects{};     // of `watched`; null: nothing is
 };
 
 class StatusBoard {

@@ -64,8 +64,8 @@ struct DeviceStatus {
 // One device of the fleet, whether it was observed or not.
 struct NamedDevice {
   std::string name;
-  std::string role;            // as FleetDevice
-  std::string why_unattached;  // why it is unreachable from this machine; empty: no reason is known
+  std::string role;                     // as FleetDevice
+  std::string why_unattached;           // why it is unreachable from this machine; empty: no reason is known
   Conduct conduct = Conduct::converge;  // as Intent
   bool operator==(const NamedDevice&) const = default;
 };

@@ -45,8 +45,7 @@ Json json_of(const Literal& literal, const Lines& hidden) {
 
 void add_spec(const Node& spec, const SourceFile& file, const Lines& hidden, SpecObject& object) {
   if (spec.expanded <= kSpecNodesMost)
-    object.spec =
-        json_of(literal_of(spec), hidden).dump(-1, ' ', false, Json::error_handler_t::replace);
+    object.spec = json_of(literal_of(spec), hidden).dump(-1, ' ', false, Json::error_handler_t::replace);
   Digest digest;
   digest.add(object.spec.empty() ? file.text : object.spec);
   object.digest = digest.finish();

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-std::string utc_text(WallTime at);  // "2026-11-21T10:05:26Z"
+std::string utc_text(WallTime at);                          // "2026-11-21T10:05:26Z"
 std::optional<WallTime> utc_time(const std::string& text);  // the way back; none: it is no such text
 
 }  // namespace lockstep

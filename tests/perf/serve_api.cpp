@@ -34,6 +34,7 @@ using namespace lockstep::api;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kDevices = 4096;
+constexpr std::uint32_t kProfiles = 64;
 constexpr std::size_t kObjects = 10'000;
 constexpr std::size_t kWatchers = 1000;
 constexpr int kRate = 100;                     // requests a second
@@ -85,7 +86,29 @@ bool read_answer(int socket, std::string& buffer) {
 
 class Cluster {
  public:
+  // Of the specs: one fabric, one profile for each of the hosts' groups.
+  static std::shared_ptr<const SpecObjects> specs() {
+    auto out = std::make_shared<SpecObjects>();
+    SpecObject fabric{.kind = api::find_kind("fabrics")->spec, .name = "backend"};
+    fabric.spec = "{}";
+    for (std::uint32_t i = 0; i < kDevices; ++i) {
+      out->devices.push_back("gpu" + std::to_string(i));
+      fabric.places.push_back({i, 50});
+    }
+    fabric.entries = 50 * fabric.places.size();
+    out->all.push_back(fabric);
+    for (std::uint32_t group = 0; group < kProfiles; ++group) {
+      SpecObject profile{.kind = api::find_kind("hostprofiles")->spec,
+                         .name = "group" + std::to_string(group)};
+      profile.spec = "{}";
+      for (std::uint32_t i = group; i < kDevices; i += kProfiles) profile.places.push_back({i, 10});
+      profile.entries = 10 * profile.places.size();
+      out->all.push_back(std::move(profile));
+    }
+    return out;
+  }
   Cluster() : status_(quiet_status()) {
+    status_.objects = specs();
     std::vector<NamedDevice> named;
     for (int i = 0; i < kDevices; ++i) {
       const std::string name = "gpu" + std::to_string(i);
@@ -100,6 +123,8 @@ class Cluster {
       DeviceStatus one = *devices_[at];
       one.observed = std::chrono::system_clock::now();
       one.differences = one.differences + 1;
+      ++one.counts[static_cast<std::size_t>(DriftState::drifted)];
+      one.objects = {{.object = "Fabric/backend", .counts = one.counts}};
       devices_[at] = std::make_shared<const DeviceStatus>(std::move(one));
     }
     auto snapshot = std::make_shared<Snapshot>();

@@ -38,8 +38,10 @@ std::vector<std::string> told(const HistoryChange& change) {
 using All = std::vector<std::string>;
 
 TEST(ChangeConditions, FollowTheOutcome) {
-  const std::vector<RunHead> passed{run_of(3, RunPurpose::before, "fail"), run_of(4, RunPurpose::after, "pass")};
-  const std::vector<RunHead> failed{run_of(3, RunPurpose::before, "pass"), run_of(4, RunPurpose::after, "fail"),
+  const std::vector<RunHead> passed{run_of(3, RunPurpose::before, "fail"),
+                                    run_of(4, RunPurpose::after, "pass")};
+  const std::vector<RunHead> failed{run_of(3, RunPurpose::before, "pass"),
+                                    run_of(4, RunPurpose::after, "fail"),
                                     run_of(5, RunPurpose::again, "pass")};
   const std::vector<std::tuple<std::string, std::vector<RunHead>, All>> cases{
       {"kept", passed, {"Ready=True(Kept)", "Validated=True(GatePassed)"}},
@@ -49,7 +51,9 @@ TEST(ChangeConditions, FollowTheOutcome) {
       {"kept",
        {failed[1], run_of(6, RunPurpose::confirm, "pass")},
        {"Ready=True(Kept)", "Validated=True(GatePassed)"}},
-      {"kept", {run_of(4, RunPurpose::after, "unknown")}, {"Ready=True(Kept)", "Validated=Unknown(NotJudged)"}},
+      {"kept",
+       {run_of(4, RunPurpose::after, "unknown")},
+       {"Ready=True(Kept)", "Validated=Unknown(NotJudged)"}},
       {"nothing to do", {}, {"Ready=True(NothingToDo)", "Validated=Unknown(NotMeasured)"}},
       {"undone", failed, {"Ready=False(RolledBack)", "Validated=False(GateFailed)"}},
       {"undo failed",

@@ -144,9 +144,15 @@ TEST_F(DeviceConditions, SayWhatHoldsACorrection) {
     };
   };
   const std::vector<std::pair<std::string, Change>> cases{
-      {"Cordoned", [](ServiceStatus& s, DeviceStatus&) { s.cordoned["gpu1"] = {"operator ann", "optics", {}}; }},
+      {"Cordoned",
+       [](ServiceStatus& s, DeviceStatus&) {
+         s.cordoned["gpu1"] = {"operator ann", "optics", {}};
+       }},
       {"InMaintenance", [](ServiceStatus&, DeviceStatus& d) { d.maintenance = "until 2027-01-01: optics"; }},
-      {"Suspended", [](ServiceStatus& s, DeviceStatus&) { s.suspended = SpokenBy{"operator ann", "power", {}}; }},
+      {"Suspended",
+       [](ServiceStatus& s, DeviceStatus&) {
+         s.suspended = SpokenBy{"operator ann", "power", {}};
+       }},
       {"BreakerOpen", [](ServiceStatus& s, DeviceStatus&) { s.breaker = "7 devices"; }},
       {"NotLeading", [](ServiceStatus& s, DeviceStatus&) { s.leads = false; }},
       {"RecordTrouble", [](ServiceStatus& s, DeviceStatus&) { s.record_trouble = "disk full"; }},
@@ -188,7 +194,9 @@ TEST_F(DeviceConditions, SayThatNothingIsCorrectedUnderModeObserve) {
 }
 
 TEST_F(DeviceConditions, AreReconcilingWhileAChangeHasStepsForTheDevice) {
-  const auto names = [](std::set<std::string> all) { return std::make_shared<const std::set<std::string>>(all); };
+  const auto names = [](std::set<std::string> all) {
+    return std::make_shared<const std::set<std::string>>(all);
+  };
   ServiceStatus status = quiet_status();
   status.run = RunStatus{.revision = status.revisions[0].shown.revision, .devices = names({"leaf0"})};
   observe(observed_with(0, 0), status);
@@ -222,7 +230,8 @@ TEST(DeviceStatusOfReport, CountsWhatTheReportHas) {
     item.by_hand = by_hand;
     item.origin.object = object;
   };
-  for (int i = 0; i < 70; ++i) add(DriftState::drifted, i % 2 == 0 ? "Fabric/backend" : "HostProfile/training");
+  for (int i = 0; i < 70; ++i)
+    add(DriftState::drifted, i % 2 == 0 ? "Fabric/backend" : "HostProfile/training");
   add(DriftState::effect, "Fabric/backend");
   add(DriftState::not_applied, "RoceProfile/roce");
   add(DriftState::not_applied, "RoceProfile/roce", true);
@@ -240,9 +249,11 @@ TEST(DeviceStatusOfReport, CountsWhatTheReportHas) {
   for (const ObjectDrift& one : device.objects) {
     differences += one.differences();
     for (std::size_t kind = 0; kind < one.counts.size(); ++kind)
-      EXPECT_EQ(one.counts[kind], std::ranges::count_if(report.items, [&](const DriftEntry& item) {
-                  return item.origin.object == one.object && item.state == static_cast<DriftState>(kind);
-                }))
+      EXPECT_EQ(one.counts[kind], std::ranges::count_if(report.items,
+                                                        [&](const DriftEntry& item) {
+                                                          return item.origin.object == one.object &&
+                                                                 item.state == static_cast<DriftState>(kind);
+                                                        }))
           << one.object;
   }
   EXPECT_EQ(differences, device.differences);

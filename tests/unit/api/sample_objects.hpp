@@ -7,9 +7,49 @@
 
 #include "reconciler/api/api_object.hpp"
 #include "reconciler/api/objects.hpp"
+#include "reconciler/api/spec_looks.hpp"
 #include "sample_status.hpp"
 
 namespace lockstep::api {
+
+// An object of that kind of the specs, with something of all that there is; nothing is known of its devices
+// but `tally`.
+inline ApiObject sample_spec(const KindRow& kind, const std::string& spec, const ObjectTally& tally,
+                             const nlohmann::json& conditions) {
+  SpecObject object{.kind = kind.spec, .name = "backend", .labels = {{"pool", "lab"}}};
+  object.file = "fabric.yaml";
+  object.line = 20;
+  object.spec = spec;
+  object.digest = "sha256:0b";
+  object.places = {{0, 12}, {1, 12}, {2, 4}};
+  object.entries = 28;
+  object.overruled = 1;
+  object.governs = kind.spec->configures ? 0 : 3;
+  std::optional<SuiteRun> run;
+  if (kind.name == kSuiteKind) run = SuiteRun{sample_run(), 1};
+  const RevisionId watched{"3f2a41", "sha256:aa11"};
+  return to_object(kind.kind, spec_object(object, tally, run, watched, conditions,
+                                          {.generation = 2, .resource_version = "0011223344556677-8"}));
+}
+
+inline std::map<std::string, ApiObject> sample_specs(const nlohmann::json& conditions) {
+  ObjectTally tally;
+  tally.in_sync = {.yes = 1, .no = 1, .unknown = 1};
+  tally.healthy = {.yes = 2, .no = 0, .unknown = 1};
+  tally.reachable = {.yes = 2, .no = 1, .unknown = 0};
+  tally.not_applied = 2;
+  tally.stalled = 1;
+  tally.differing = {"leaf0"};
+  std::map<std::string, ApiObject> out;
+  for (const KindRow& kind : kinds()) {
+    if (kind.spec == nullptr) continue;
+    const bool is_fabric = kind.name == "Fabric";
+    out.emplace("spec-" + std::string(kind.plural),
+                sample_spec(kind, is_fabric ? R"({"role": "backend", "mtu": {"host": 9000}})" : "", tally,
+                            conditions));
+  }
+  return out;
+}
 
 inline std::map<std::string, ApiObject> sample_objects() {
   const ServiceStatus full = full_status();
@@ -31,7 +71,7 @@ inline std::map<std::string, ApiObject> sample_objects() {
   const std::vector<RunFigure> figures = sample_figures();
   const ServiceEvent event{ServiceEvent::Kind::drift, at_second(70), "Device/leaf0",
                            "interface[swp1]/mtu is 1500, not 9216"};
-  return {
+  std::map<std::string, ApiObject> out{
       {"cluster", to_object(Kind::cluster, cluster_object(full, conditions, meta))},
       {"cluster-quiet", to_object(Kind::cluster, cluster_object(quiet, conditions, meta))},
       {"cluster-new", to_object(Kind::cluster, cluster_object(ServiceStatus{}, conditions, meta))},
@@ -46,6 +86,8 @@ inline std::map<std::string, ApiObject> sample_objects() {
       {"benchmarkrun", to_object(Kind::benchmark_run, run_object(sample_run(), nullptr, meta))},
       {"benchmarkrun-figures", to_object(Kind::benchmark_run, run_object(sample_run(), &figures, meta))},
       {"event", to_object(Kind::event, event_object(event, "0011223344556677-8", meta))}};
+  out.merge(sample_specs(conditions));
+  return out;
 }
 
 }  // namespace lockstep::api
