@@ -105,6 +105,13 @@ std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
   return out;
 }
 
+std::set<std::string> GoalPlan::changes(const std::set<std::string>& may_run) const {
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < digests_.size(); ++i)
+    if (may_run.contains(digests_[i])) out.insert(plan_.steps[i].device);
+  return out;
+}
+
 std::set<std::string> GoalPlan::wait_for_windows(const std::set<std::string>& may_run) const {
   const Approved lifted = approved(may_run);
   std::set<std::string> out;

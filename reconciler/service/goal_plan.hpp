@@ -46,6 +46,8 @@ class GoalPlan {
   // Steps that can begin now: without a standing hold, and after none that has one. Remedies that only stand
   // by are none.
   std::size_t can_begin(const std::set<std::string>& may_run) const;
+  // The devices of the steps that may run.
+  std::set<std::string> changes(const std::set<std::string>& may_run) const;
   // The devices of steps that only a window holds.
   std::set<std::string> wait_for_windows(const std::set<std::string>& may_run) const;
 

@@ -207,7 +207,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   run_->request.deletion_confirmed = plan.deletion_confirmed(goal_->may_run);
   run_->status.steps = plan.plan().steps.size();
   run_->status.waves = plan.plan().waves();
-  run_->status.devices = devices_of(plan.plan());
+  run_->status.devices = std::make_shared<const std::set<std::string>>(plan.changes(goal_->may_run));
   doing_ = Doing::applying;
   happened(ServiceEvent::Kind::change_began, "Revision/" + goal_->id.source,
            fmt::format("{} steps", run_->status.steps));

@@ -32,7 +32,7 @@ void add_items(const DriftReport& report, DeviceStatus& status) {
 DeviceNames devices_of(const Plan& plan) {
   std::set<std::string> out;
   for (const Step& step : plan.steps)
-    if (!step.stands_by()) out.insert(step.device);
+    if (!step.stands_by() && step.holds.empty()) out.insert(step.device);
   return std::make_shared<const std::set<std::string>>(std::move(out));
 }
 

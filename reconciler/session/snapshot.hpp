@@ -72,7 +72,7 @@ struct NamedDevice {
 
 using DeviceNames = std::shared_ptr<const std::set<std::string>>;
 
-// Those that a plan has steps for; remedies that only stand by are none.
+// Those that a plan has steps for that nothing holds; remedies that only stand by are none.
 DeviceNames devices_of(const Plan& plan);
 
 struct ChangeUnderWay {

@@ -6,7 +6,9 @@
 #include "drivers/runtime/random.hpp"
 #include "drivers/sim/simulated_executor.hpp"
 #include "feed_lab.hpp"
+#include "reconciler/store/store.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "temporary_path.hpp"
 
 namespace lockstep::api {
 namespace {
@@ -303,6 +305,40 @@ TEST(SuiteConditions, AreThoseOfTheLastRunAndOfItsAge) {
   run.head.verdict = "pass";
   EXPECT_EQ(validated(run, now + std::chrono::minutes(59)).status, ConditionStatus::true_);
   EXPECT_EQ(validated(run, now + std::chrono::minutes(61)).status, ConditionStatus::unknown);
+}
+
+// What was measured before a change says nothing of how it is now.
+TEST(SuiteRuns, AreTheNewestOfEachSuiteThatMeasuredTheClusterAsItIs) {
+  const TemporaryPath folder;
+  const auto record = [&](RunPurpose purpose, const std::string& verdict, std::vector<std::string> suites) {
+    MeasuredRun run;
+    run.head = sample_run();
+    run.head.purpose = purpose;
+    run.head.change = purpose == RunPurpose::bench ? 0 : 17;
+    run.head.verdict = verdict;
+    for (const std::string& suite : suites) {
+      run.figures.push_back(sample_figures()[0]);
+      run.figures.back().suite = suite;
+    }
+    const auto turn = lock_for_measuring(folder.path(), "test");
+    ASSERT_TRUE(turn) << turn.error().text();
+    const auto store = open_store(folder.path(), {.cluster = "pod1"});
+    ASSERT_TRUE(store) << store.error().text();
+    ASSERT_TRUE((*store)->runs().record(*turn, run));
+  };
+  const StoredPlace place{.directory = folder.path(), .cluster = "pod1"};
+  EXPECT_TRUE(suite_runs(place, 100)->empty());
+  record(RunPurpose::bench, "pass", {"slo", "nightly"});
+  record(RunPurpose::after, "fail", {"slo"});
+  record(RunPurpose::before, "pass", {"slo"});
+  const auto runs = suite_runs(place, 100);
+  ASSERT_TRUE(runs) << runs.error().text();
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ(runs->at("slo").head.verdict, "fail");
+  EXPECT_EQ(runs->at("slo").suites, 1U);
+  EXPECT_EQ(runs->at("nightly").head.number, 1U);
+  EXPECT_EQ(runs->at("nightly").suites, 2U);
+  EXPECT_TRUE(suite_runs({}, 100)->empty()) << "no cluster is known yet";
 }
 
 // Brute force: what every object must show when nothing has changed for a while, by the reports alone.

@@ -69,6 +69,37 @@ TEST(Conditions, ShowAStatusAfterTwoLooksThatAgree) {
   EXPECT_EQ(shown.proof, at(2));
 }
 
+TEST(Conditions, ShowTheFirstLookAtAnotherQuestionAtOnce) {
+  Conditions conditions = three();
+  conditions.begin_anew();
+  conditions.look("Ready", {unknown, "NotRead", "", at(1)}, 1, at(1));
+  EXPECT_EQ(ready(conditions, 1), unknown);
+  look_at(conditions, "Ready", true_, 2);
+  EXPECT_EQ(ready(conditions, 2), true_);
+  look_at(conditions, "Ready", false_, 3);
+  EXPECT_EQ(ready(conditions, 3), true_) << "from then on, two that agree";
+  conditions.begin_anew();
+  EXPECT_EQ(ready(conditions, 4), true_) << "until it is looked at";
+  look_at(conditions, "Ready", false_, 5);
+  EXPECT_EQ(ready(conditions, 5), false_);
+  EXPECT_EQ(found(conditions, "Ready", at(5)).last_transition, at(5));
+}
+
+TEST(Conditions, AreSettledOnceTheLastLookIsShown) {
+  Conditions conditions = three();
+  look_at(conditions, "Synced", true_, 1);
+  EXPECT_FALSE(conditions.is_settled("Synced"));
+  EXPECT_EQ(conditions.at("Synced").status, unknown);
+  look_at(conditions, "Synced", true_, 2);
+  EXPECT_TRUE(conditions.is_settled("Synced"));
+  look_at(conditions, "Synced", false_, 3);
+  EXPECT_FALSE(conditions.is_settled("Synced"));
+  look_at(conditions, "Synced", true_, 4);
+  EXPECT_TRUE(conditions.is_settled("Synced"));
+  for (int second = 5; second < 7; ++second) look_at(conditions, "Stalled", false_, second);
+  EXPECT_EQ(conditions.at("Stalled").status, false_) << "absent where it is shown";
+}
+
 TEST(Conditions, NeverShowAFlappingLook) {
   Conditions conditions = three();
   look_at(conditions, "Ready", true_, 1);

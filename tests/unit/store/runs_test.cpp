@@ -149,6 +149,16 @@ TEST_F(RecordedRuns, AreRecordedBesideAnActiveLeader) {
   EXPECT_TRUE(Oracle(file()).sound());
 }
 
+TEST_F(RecordedRuns, NameTheSuitesThatTheyMeasured) {
+  RunFigure other = latency("gpu1:rail0", "gpu3:rail0", 1);
+  other.suite = "nightly";
+  const auto both = record(
+      bench_run({latency("gpu1:rail0", "gpu2:rail0", 1), other, latency("gpu2:rail0", "gpu1:rail0", 1)}));
+  const auto none = record(bench_run({}));
+  EXPECT_EQ(*stored(directory)->runs().suites_of(*both), (std::vector<std::string>{"nightly", "slo"}));
+  EXPECT_TRUE(stored(directory)->runs().suites_of(*none)->empty());
+}
+
 TEST_F(RecordedRuns, CreateTheStoreWithoutALeader) {
   ASSERT_TRUE(record(bench_run({})));
   EXPECT_EQ(ask("SELECT cluster FROM identity"), "pod");
@@ -168,6 +178,7 @@ TEST_F(RecordedRuns, DoNotMigrateAFileUnderALeader) {
   const auto older = led(directory, clock());
   ASSERT_EQ(ask(kBackToLayoutSix), "");
   EXPECT_TRUE(stored(directory)->runs().newest(5)->empty()) << "an older file has none";
+  EXPECT_TRUE(stored(directory)->runs().suites_of(1)->empty());
   const auto refused = record(bench_run({}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::conflict) << refused.error().text();
