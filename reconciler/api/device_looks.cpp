@@ -151,7 +151,10 @@ Why Corrections::held(const NamedDevice& device, const DeviceStatus* observed, b
     if (refused != observed->items.end()) return {"Refused", refused->path.text() + ": " + refused->reason};
   }
   if (const auto found = not_healed_.find(device.name); found != not_healed_.end())
-    return {"NotCorrected", found->second};
+    return {found->second.waits  ? "WaitsForWindow"
+            : found->second.asks ? "ApprovalNeeded"
+                                 : "NotCorrected",
+            found->second.why};
   if (observed != nullptr && observed->manual > 0)
     return {"ManualAction", counted(observed->manual, "setting") + " can only be corrected manually"};
   return {};

@@ -61,7 +61,7 @@ class Corrections {
   DeviceNames changing_{};  // of the run, or else of the heal, under way
   std::string what_;        // of it
   Why all_{};               // what holds all devices
-  std::map<std::string, std::string> not_healed_;
+  std::map<std::string, NotHealed> not_healed_;
   // Of the goal's plan, by device.
   std::map<std::string, Why> by_plan_;
   std::shared_ptr<const GoalPlan> plan_{};

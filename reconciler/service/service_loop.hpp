@@ -282,8 +282,8 @@ class ServiceLoop {
   std::string why_not_watched_;
   std::chrono::milliseconds watch_wait_{0};
   std::uint64_t watch_timer_ = 0;
-  std::string last_heal_;                          // that failed, as it was told
-  std::map<std::string, std::string> not_healed_;  // ServiceStatus::not_healed
+  std::string last_heal_;                        // that failed, as it was told
+  std::map<std::string, NotHealed> not_healed_;  // ServiceStatus::not_healed
   bool watch_opens_ = false;
   bool watch_stops_ = false;
   std::function<void()> after_watch_;

@@ -62,6 +62,13 @@ struct ScheduleStatus {
   bool runs = false;      // now
 };
 
+// Why the last heal left differences of a device.
+struct NotHealed {
+  std::string why;
+  bool waits = false;  // for a window
+  bool asks = false;   // for an approval
+};
+
 struct ServiceStatus {
   std::uint64_t sequence = 0;
   std::string cluster{};  // OpenedCluster::state_name; empty: no valid revision yet
@@ -79,12 +86,12 @@ struct ServiceStatus {
   std::string why_not_run{};  // of the goal: why nothing is done about it now; empty: nothing is in the way
   std::optional<SpokenBy> suspended{};
   std::map<std::string, SpokenBy> cordoned{};
-  std::vector<ScheduleStatus> schedules{};    // of what is watched
-  std::map<std::string, std::string> not_healed{};  // by device: why the last heal left it as it was
-  std::string breaker{};                            // why it is open; empty: it is closed
-  std::string record_trouble{};                     // why the last decisions are not stored; empty: they are
-  std::shared_ptr<const Snapshot> devices{};        // null: nothing is watched yet
-  std::shared_ptr<const SpecObjects> objects{};     // of `watched`; null: nothing is
+  std::vector<ScheduleStatus> schedules{};        // of what is watched
+  std::map<std::string, NotHealed> not_healed{};  // by device
+  std::string breaker{};                          // why it is open; empty: it is closed
+  std::string record_trouble{};                   // why the last decisions are not stored; empty: they are
+  std::shared_ptr<const Snapshot> devices{};      // null: nothing is watched yet
+  std::shared_ptr<const SpecObjects> objects{};   // of `watched`; null: nothing is
 };
 
 class StatusBoard {

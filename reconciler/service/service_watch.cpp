@@ -149,7 +149,7 @@ void ServiceLoop::note_not_healed(const Healing& healing) {
   for (const Step& step : steps) not_healed_.erase(step.device);
   for (std::size_t i = 0; i < std::min(steps.size(), healing.report.steps.size()); ++i)
     if (const StepResult& result = healing.report.steps[i]; !is_good(result.state))
-      not_healed_.try_emplace(steps[i].device, result.why);
+      not_healed_.try_emplace(steps[i].device, NotHealed{result.why, result.waits, result.asks});
 }
 
 void ServiceLoop::healed(const Healing& healing) {

@@ -160,7 +160,15 @@ TEST_F(DeviceConditions, SayWhatHoldsACorrection) {
       {"WaitsForWindow", plan_with(Hold::Kind::window, false)},
       {"Held", plan_with(Hold::Kind::management, false)},
       {"absent", plan_with(Hold::Kind::approval, false)},  // it is approved
-      {"NotCorrected", [](ServiceStatus& s, DeviceStatus&) { s.not_healed["gpu1"] = "on hold: optics"; }},
+      {"NotCorrected", [](ServiceStatus& s, DeviceStatus&) { s.not_healed["gpu1"] = {"on hold: optics"}; }},
+      {"WaitsForWindow",
+       [](ServiceStatus& s, DeviceStatus&) {
+         s.not_healed["gpu1"] = {"opens at 22:00", true};
+       }},
+      {"ApprovalNeeded",
+       [](ServiceStatus& s, DeviceStatus&) {
+         s.not_healed["gpu1"] = {"traffic", false, true};
+       }},
       {"Refused",
        [](ServiceStatus&, DeviceStatus& d) {
          d.items.push_back({.device = "gpu1", .path = *Path::parse("interface[rail0]/mtu")});
