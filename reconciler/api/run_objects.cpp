@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/api/kinds.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/report/run_report.hpp"
 #include "specs/language/api_version.hpp"

@@ -111,12 +111,12 @@ class Runs {
   virtual Result<std::vector<RunHead>> of_change(std::uint64_t change) const = 0;
   // May include devices that it did not measure, if runs before and after it found them in the same boot.
   virtual Result<std::optional<MeasuredRun>> find(std::uint64_t number) const = 0;
-  // The suites whose figures it has, by name.
-  virtual Result<std::vector<std::string>> suites_of(std::uint64_t number) const = 0;
   // Figures of pairs that end at this device ("gpu7") or endpoint ("gpu7:rail0"), and of the group of that
   // name; oldest run first.
   virtual Result<std::vector<FigureOfRun>> figures_of(const std::string& name, Metric metric) const = 0;
   virtual Result<RunTotals> totals() const = 0;
+  // The suites whose figures it has, by name.
+  virtual Result<std::vector<std::string>> suites_of(std::uint64_t number) const = 0;
 };
 
 // "gpu1:rail0 -> gpu2:rail0", "rail0 (1MiB)": as Measurement::subject().

@@ -14,9 +14,9 @@ class SqliteRuns final : public Runs {
   Result<std::vector<RunHead>> newest(std::size_t count, std::optional<RunPurpose> purpose) const override;
   Result<std::vector<RunHead>> of_change(std::uint64_t change) const override;
   Result<std::optional<MeasuredRun>> find(std::uint64_t number) const override;
-  Result<std::vector<std::string>> suites_of(std::uint64_t number) const override;
   Result<std::vector<FigureOfRun>> figures_of(const std::string& name, Metric metric) const override;
   Result<RunTotals> totals() const override;
+  Result<std::vector<std::string>> suites_of(std::uint64_t number) const override;
 
  private:
   SqliteFile& file_;
