@@ -125,7 +125,7 @@ TEST_F(SpecObjectsOf, AreAsTheirAuthorsWroteThem) {
   EXPECT_EQ(training.labels, (std::map<std::string, std::string>{{"team", "ai"}}));
   EXPECT_TRUE(training.file.ends_with("more.yaml"));
   EXPECT_EQ(training.line, 2U);
-  EXPECT_EQ(object_called(*objects, "RolloutPolicy/careful").line, 28U);
+  EXPECT_EQ(object_called(*objects, "RolloutPolicy/careful").line, 26U);
   const Json spec = Json::parse(training.spec);
   EXPECT_EQ(spec["priority"], 5);
   EXPECT_EQ(spec["sysctl"]["net.ipv4.tcp_mtu_probing"], 0);
