@@ -1,4 +1,5 @@
 // Watches over sockets: resumption, resets, slow and revoked watchers; and the limits of the server.
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "server_fixture.hpp"
