@@ -120,11 +120,15 @@ TEST_F(FeedOfService, SaysWhichObjectDriftsAndWhoHasToAct) {
   // Whoever watches saw the transition, once.
   std::vector<std::string> seen;
   const auto entries = log_.after(before, 100'000);
-  for (const api::LogEntry& one : *entries)
-    if (one.now && one.now->name == "training")
-      for (const Json& each : Json::parse(one.now->text)["status"]["conditions"])
-        if (each["type"] == "InSync" && (seen.empty() || seen.back() != each["status"]))
-          seen.push_back(each["status"].get<std::string>());
+  ASSERT_TRUE(entries) << log_.newest() - before << " entries: what changes all the time is not to be logged";
+  for (const api::LogEntry& one : *entries) {
+    if (!one.now || one.now->name != "training") continue;
+    const Json document = Json::parse(one.now->text);
+    for (const Json& each : document["status"]["conditions"])
+      if (each["type"] == "InSync" && (seen.empty() || seen.back() != each["status"]))
+        seen.push_back(each["status"].get<std::string>());
+  }
+  ASSERT_FALSE(seen.empty());
   EXPECT_EQ(seen.back(), "False");
   EXPECT_LE(seen.size(), 2U);
   ASSERT_TRUE(service->uncordon("gpu1", ann));

@@ -1,4 +1,5 @@
 // The API over sockets: HTTP as it may come, who may do what, and what actions leave.
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <thread>
