@@ -38,10 +38,11 @@ spec:
 
 class FeedOfService : public ServiceLab {
  protected:
-  // Turns of the feed beside those of the service, a second apart.
+  // Turns of the feed beside those of the service.
   void follow(seconds length) {
-    for (seconds over{0}; over < length; over += seconds(1)) {
-      run_for(seconds(1));
+    constexpr seconds kApart{5};
+    for (seconds over{0}; over < length; over += kApart) {
+      run_for(kApart);
       desk_.set(*service->status());
       feed_.turn(executor.wall_time());
     }
