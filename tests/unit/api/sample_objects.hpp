@@ -44,9 +44,10 @@ inline std::map<std::string, ApiObject> sample_specs(const nlohmann::json& condi
   for (const KindRow& kind : kinds()) {
     if (kind.spec == nullptr) continue;
     const bool is_fabric = kind.name == "Fabric";
-    out.emplace("spec-" + std::string(kind.plural),
-                sample_spec(kind, is_fabric ? R"({"role": "backend", "mtu": {"host": 9000}})" : "", tally,
-                            conditions));
+    out.emplace(
+        "spec-" + std::string(kind.plural),
+        sample_spec(kind, is_fabric ? R"({"role": "backend", "mtu": {"host": 9000, "fabric": 9216}})" : "",
+                    tally, conditions));
   }
   return out;
 }
