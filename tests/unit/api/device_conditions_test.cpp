@@ -171,7 +171,7 @@ TEST_F(DeviceConditions, SayWhatHoldsACorrection) {
        }},
       {"Refused",
        [](ServiceStatus&, DeviceStatus& d) {
-         d.items.push_back({.device = "gpu1", .path = *Path::parse("interface[rail0]/mtu")});
+         d.items.emplace_back().path = *Path::parse("interface[rail0]/mtu");
          d.items.back().reason = "the host policy does not allow it";
        }},
       {"ManualAction", [](ServiceStatus&, DeviceStatus& d) { d.manual = 1; }}};

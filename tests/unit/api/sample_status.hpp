@@ -89,7 +89,9 @@ inline DeviceStatus drained_device() {
   out.boot_id = "8d3e0c6a-1f5b-4f0e-9a65-2f0c4f1f9a11";
   out.counts = {1, 2, 1, 0, 1, 0, 0};
   out.manual = 1;
-  DriftEntry item{.device = "gpu2", .path = *Path::parse("interface[rail0]/mtu")};
+  DriftEntry item;
+  item.device = "gpu2";
+  item.path = *Path::parse("interface[rail0]/mtu");
   item.want = Value::integer(9000);
   item.have = Value::integer(1500);
   item.disruption = Disruption::traffic;

@@ -35,7 +35,7 @@ struct Observed {
   std::string name;
   bool reachable = true;
   bool complete = true;
-  std::vector<DriftEntry> items;
+  std::vector<DriftEntry> items{};
 
   void add(DriftState state, const std::string& object, bool by_hand = false) {
     DriftEntry& item = items.emplace_back();
