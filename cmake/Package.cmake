@@ -26,6 +26,7 @@ install(DIRECTORY ${share}/man8/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(FILES packaging/lockstep-agent.service packaging/lockstep.service packaging/lockstep.socket
         DESTINATION lib/systemd/system)
 install(FILES packaging/lockstep.catalog DESTINATION lib/systemd/catalog)
+install(DIRECTORY packaging/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lockstep)
 install(FILES ${share}/completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lockstep)
 install(DIRECTORY ${share}/doc/ DESTINATION ${doc})
 install(FILES packaging/copyright README.md SECURITY.md DESTINATION ${doc})

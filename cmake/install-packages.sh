@@ -8,7 +8,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
   libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev libboost1.81-dev
-  libhowardhinnant-date-dev tzdata
+  libhowardhinnant-date-dev tzdata prometheus-cpp-dev libcurl4-openssl-dev
   libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev frr lldpd iproute2 procps
 )
 if [ "${1:-build}" = test ]; then

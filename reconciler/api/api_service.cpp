@@ -46,6 +46,7 @@ ApiService::ApiService(ApiParts parts, RequestLimits limits)
       authentication_(std::move(parts.authentication)),
       audit_(parts.audit),
       secrets_(std::move(parts.webhook_secrets)),
+      metrics_(parts.metrics),
       limits_(limits),
       rates_(limits.requests_per_second, limits.requests_burst),
       openapi_(openapi_document().dump()) {}
@@ -69,12 +70,13 @@ ApiService::Judged ApiService::plan(const RequestHead& head, const Peer& peer, T
   PlannedRequest out;
   if (target) out.route = route_of(*target);
   const bool for_callers = target && (out.route.what == What::list || out.route.what == What::object ||
-                                      out.route.what == What::action);
+                                      out.route.what == What::action || out.route.what == What::metrics);
   if (!for_callers)
     if (auto wait = limited(stranger, now)) return *std::move(wait);
   if (!target) return failure(target.error());
   if (out.route.what == What::nothing ||
-      (out.route.what == What::webhook && !secrets_.contains(out.route.forge)))
+      (out.route.what == What::webhook && !secrets_.contains(out.route.forge)) ||
+      (out.route.what == What::metrics && metrics_ == nullptr))
     return failure(Http::not_found, "unknown path; /openapi.json has all of them");
   if (!out.route.allows(head.method)) {
     if (for_callers)
@@ -112,6 +114,10 @@ ApiService::Judged ApiService::plan_for_caller(PlannedRequest out, const Request
   if (auto wait = limited(as ? as->caller.key() : "address:" + peer.limits_key, now)) return *std::move(wait);
   if (!as) return failure(Http::unauthorized, as.error().text());
   out.as = *std::move(as);
+  if (out.route.what == What::metrics) {
+    out.waits = true;  // of thousands of devices it is a megabyte
+    return out;
+  }
   const KindRow& kind = row_of(out.route.kind);
   if (out.route.what == What::action) {
     out.waits = true;
@@ -166,6 +172,7 @@ Answer ApiService::answer(const PlannedRequest& request, const std::string& body
     case What::healthz: return health_answer();
     case What::readyz: return readiness_answer(*desk_.status());
     case What::openapi: return {.body = openapi_};
+    case What::metrics: return {.body = metrics_->text(desk_.status()), .type = ServiceMetrics::kContentType};
     case What::webhook: break;
     case What::nothing: return failure(Http::not_found, "unknown path");
   }

@@ -26,6 +26,7 @@
 #include "reconciler/api/routes.hpp"
 #include "reconciler/api/service_desk.hpp"
 #include "reconciler/api/watch_stream.hpp"
+#include "reconciler/metrics/service_metrics.hpp"
 
 namespace lockstep::api {
 
@@ -67,6 +68,7 @@ struct ApiParts {
   Authentication authentication;
   AuditLog& audit;
   std::map<Forge, std::string> webhook_secrets{};  // by forge; the others' webhooks are not found
+  ServiceMetrics* metrics = nullptr;               // null: they are not found
 };
 
 class ApiService {
@@ -104,6 +106,7 @@ class ApiService {
   Authentication authentication_;
   AuditLog& audit_;
   std::map<Forge, std::string> secrets_;
+  ServiceMetrics* const metrics_;
   const RequestLimits limits_;
   RateLimits rates_;
   const std::string openapi_;

@@ -7,6 +7,7 @@
 #include "reconciler/api/answer.hpp"
 #include "reconciler/api/list_page.hpp"
 #include "reconciler/api/routes.hpp"
+#include "reconciler/metrics/service_metrics.hpp"
 #include "specs/language/api_version.hpp"
 #include "specs/language/words.hpp"
 
@@ -147,13 +148,18 @@ Json webhook_operation(Forge forge) {
 }
 
 Json plain_operation(const PlainRoute& route) {
+  const std::string_view text = route.what == What::metrics ? ServiceMetrics::kContentType : kText;
   Json content = route.what == What::openapi ? json_content({{"type", "object"}})
-                                             : Json{{std::string(kText), {{"schema", {{"type", "string"}}}}}};
+                                             : Json{{std::string(text), {{"schema", {{"type", "string"}}}}}};
   Json out{{"operationId", std::string(route.path.substr(1, route.path.find('.') - 1))},
            {"tags", {"service"}},
            {"summary", route.does},
            {"security", Json::array()}};
-  out["responses"] = responses_of(described("So it is.", std::move(content)), false);
+  if (route.for_callers) {
+    out["x-lockstep-role"] = to_string(Role::viewer);
+    out["security"] = {{{"token", Json::array()}}, {{"certificate", Json::array()}}};
+  }
+  out["responses"] = responses_of(described("So it is.", std::move(content)), route.for_callers);
   return out;
 }
 

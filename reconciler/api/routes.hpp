@@ -16,18 +16,20 @@ namespace lockstep::api {
 
 inline constexpr std::string_view kVersionPath = "/api/v1alpha1";
 
-enum class What : std::uint8_t { nothing, list, object, action, webhook, healthz, readyz, openapi };
+enum class What : std::uint8_t { nothing, list, object, action, webhook, healthz, readyz, openapi, metrics };
 
 // Paths that are neither objects nor actions.
 struct PlainRoute {
   What what{};
   std::string_view path;
-  std::string_view does;  // one sentence
+  std::string_view does;     // one sentence
+  bool for_callers = false;  // those who may view
 };
 inline constexpr std::array kPlainRoutes{
     PlainRoute{What::healthz, "/healthz", "Whether the API answers."},
     PlainRoute{What::readyz, "/readyz", "Whether the service can do its work, by one line for each check."},
-    PlainRoute{What::openapi, "/openapi.json", "This document."}};
+    PlainRoute{What::openapi, "/openapi.json", "This document."},
+    PlainRoute{What::metrics, "/metrics", "Metrics, as Prometheus reads them.", true}};
 
 struct Route {
   What what = What::nothing;

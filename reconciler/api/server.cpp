@@ -290,9 +290,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(ServerSettings settings, Ser
   TRY(TokenFile tokens, TokenFile::open(settings.tokens));
   TRY(std::unique_ptr<AuditLog> audit, AuditLog::open(settings.audit));
   AuditLog& lines = *audit;
+  ServiceMetrics* const metrics = settings.metrics;
   auto out = std::make_unique<RunningApi>(
       std::move(settings), std::move(audit), log,
-      ApiParts{desk, feed, log, Authentication(std::move(tokens), ::geteuid()), lines});
+      ApiParts{desk, feed, log, Authentication(std::move(tokens), ::geteuid()), lines, {}, metrics});
   TRY_DONE(out->begin());
   return std::unique_ptr<ApiServer>(std::move(out));
 }

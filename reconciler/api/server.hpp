@@ -58,6 +58,7 @@ struct ServerSettings {
   std::string audit;                               // file (audit_log.hpp)
   std::map<Forge, std::string> webhook_secrets{};  // files, by forge
   ServerLimits limits{};
+  ServiceMetrics* metrics = nullptr;  // outlives it; null: there are none
   std::function<void(const std::string&)> log = [](const std::string&) {};  // one thread at a time
 };
 

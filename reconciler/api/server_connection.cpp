@@ -93,6 +93,10 @@ class LiveConnection final : public Connection, public std::enable_shared_from_t
   Coroutine<bool> read_body(Parser& parser, const PlannedRequest& request, std::string& body);
   std::optional<Answer> malformed(const Parser& parser) const;
   ApiService::Judged judge(const Parser& parser);
+  void count(const Parser& parser, Http status) const {
+    const auto method = parser.get().method_string();
+    shared_.count_answer({method.data(), method.size()}, status);
+  }
   Coroutine<Answer> answer_of(const PlannedRequest& request, const std::string& body);
   Coroutine<bool> send(std::string_view bytes);
   Coroutine<bool> send_answer(const Answer& answer, bool last, bool head_only);
@@ -208,7 +212,10 @@ Coroutine<bool> LiveConnection<Stream>::read_header(Parser& parser) {
   else if (code.category() == make_error_code(http::error::bad_method).category() &&
            code != http::error::end_of_stream && code != http::error::partial_message)
     why = failure(Http::bad_request, "malformed request: " + code.message());
-  if (why) co_await send_last(*why, false);
+  if (why) {
+    shared_.count_answer("", why->status);
+    co_await send_last(*why, false);
+  }
   co_return false;
 }
 
@@ -279,7 +286,10 @@ Coroutine<bool> LiveConnection<Stream>::read_body(Parser& parser, const PlannedR
   else if (code.category() == make_error_code(http::error::bad_method).category() &&
            code != http::error::partial_message)
     why = failure(Http::bad_request, "malformed body: " + code.message());
-  if (why) co_await send_last(*why, false);
+  if (why) {
+    count(parser, why->status);
+    co_await send_last(*why, false);
+  }
   co_return false;
 }
 
@@ -296,6 +306,7 @@ Coroutine<bool> LiveConnection<Stream>::serve_one() {
     // What was not read of the request would be taken for the next one.
     const bool last = !parser.is_done() || !parser.keep_alive();
     const bool head_only = parser.get().method() == http::verb::head;
+    count(parser, refused->status);
     if (last) {
       co_await send_last(*refused, head_only);
       co_return false;
@@ -305,6 +316,7 @@ Coroutine<bool> LiveConnection<Stream>::serve_one() {
   }
   const PlannedRequest request = std::get<PlannedRequest>(std::move(judged));
   if (request.watch) {
+    shared_.count_answer("WATCH", shared_.watches < limits().watches_max ? Http::ok : Http::unavailable);
     co_await watch(request);
     co_return false;
   }
@@ -312,6 +324,7 @@ Coroutine<bool> LiveConnection<Stream>::serve_one() {
   const bool is_whole = co_await read_body(parser, request, body);
   if (!is_whole) co_return false;
   const Answer answer = co_await answer_of(request, body);
+  count(parser, answer.status);
   if (!parser.keep_alive() || shared_.stopping) {
     co_await send_last(answer, request.head_only);
     co_return false;
@@ -378,13 +391,13 @@ Coroutine<void> LiveConnection<Stream>::watch(const PlannedRequest& request) {
   const bool began = co_await send(head);
   if (!began || request.head_only) co_return;
   struct Count {
-    std::size_t& of;
-    explicit Count(std::size_t& what) : of(what) { ++of; }
-    ~Count() { --of; }
+    ApiShared& of;
+    explicit Count(ApiShared& what) : of(what) { of.count_watch(1); }
+    ~Count() { of.count_watch(-1); }
     Count(const Count&) = delete;
     Count& operator=(const Count&) = delete;
   };
-  const Count counted(shared_.watches);
+  const Count counted(shared_);
   watches_as_ = request.as;
   plain().expires_never();
   asio::co_spawn(shared_.io, await_end_of_client(), asio::detached);

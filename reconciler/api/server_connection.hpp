@@ -47,6 +47,14 @@ struct ApiShared {
   bool stopping = false;
   Time logged{};               // when a refusal was
   std::size_t not_logged = 0;  // since
+  // For the metrics.
+  void count_answer(std::string_view method, Http status) const {
+    if (settings.metrics != nullptr) settings.metrics->answered(method, static_cast<int>(status));
+  }
+  void count_watch(int more) {
+    watches += static_cast<std::size_t>(more);
+    if (settings.metrics != nullptr) settings.metrics->watchers(more);
+  }
   // Of something refused to an address: one line a second at most.
   void log_refusal(const std::string& address, const std::string& why);
 };

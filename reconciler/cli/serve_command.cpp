@@ -20,6 +20,7 @@
 #include "reconciler/cli/systemd.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/metrics/service_metrics.hpp"
 #include "reconciler/report/escape.hpp"
 #include "reconciler/report/journal_fields.hpp"
 #include "reconciler/report/service_report.hpp"
@@ -32,6 +33,9 @@ namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Between two looks at how late the engine is: a choice, as often as systemd is told.
+constexpr std::chrono::seconds kLagPause{1};
 
 // A handler may only write to a descriptor (signal-safety(7)).
 int g_hang_up = -1;
@@ -98,6 +102,7 @@ class Serving {
  private:
   void happened(const ServiceEvent& event);
   void tell_systemd();
+  void measure_lag(Time due);
   Result<Done> watch_signals();
   Result<Done> listen();
 
@@ -107,6 +112,7 @@ class Serving {
   const Console& console_;
   const bool journal_ = leads_to_journal(STDOUT_FILENO);
   const DriverTable drivers_ = driver_table();
+  ServiceMetrics metrics_{LOCKSTEP_VERSION, std::string(build_commit())};
   std::unique_ptr<SpecsFeed> specs_;
   WakeDescriptor hang_up_;
   RetiredSessions retired_;  // outlives the executor
@@ -118,6 +124,7 @@ class Serving {
 };
 
 void Serving::happened(const ServiceEvent& event) {
+  metrics_.happened(event);
   if (api_) api_->happened(event);
   if (!console_.is_text())
     console_.print_format(service_event_json(event).dump() + "\n");
@@ -134,6 +141,12 @@ void Serving::tell_systemd() {
   const auto often = std::chrono::microseconds(1'000'000);
   const auto wait = watchdog_.count() > 0 ? std::min(watchdog_ / 3, often) : often;
   executor_.at(executor_.now() + wait, [this] { tell_systemd(); });
+}
+
+void Serving::measure_lag(Time due) {
+  metrics_.engine_was_late(executor_.now() - due);
+  const Time next = executor_.now() + kLagPause;
+  executor_.at(next, [this, next] { measure_lag(next); });
 }
 
 Result<Done> Serving::watch_signals() {
@@ -156,6 +169,7 @@ Result<Done> Serving::listen() {
   TRY_DONE(make_private_folder(serve_folder("STATE_DIRECTORY", title_of(config_))));
   api::ServerSettings settings = api_settings(config_);
   settings.given = sockets_;
+  settings.metrics = &metrics_;
   settings.log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); };
   TRY(api_,
       api::ServiceApi::start(std::move(settings), {.proof_lifetime = 2 * config_.resync}, executor_, *loop_));
@@ -189,6 +203,7 @@ int Serving::run() {
   if (console_.is_text()) console_.print(serving_text(specs_->title(), console_.out()));
   ::sd_notify(0, "READY=1");
   tell_systemd();
+  measure_lag(executor_.now());
   const Result<Done> ended = pump(executor_, *loop_);
   executor_.forget(hang_up_.number());
   api_.reset();

@@ -252,6 +252,7 @@ ApplyHooks ServiceLoop::hooks() {
   };
   // A gate that fails is followed by a rollback, which nothing supersedes.
   hooks.progress.gate = [this](const GateResult& gate) {
+    ++counts_.gates[static_cast<std::size_t>(gate.verdict)];
     if (gate.verdict != GateVerdict::fail) seams_.executor.defer(callbacks_.bind([this] { gate_decided(); }));
   };
   return hooks;

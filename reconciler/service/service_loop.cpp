@@ -211,6 +211,7 @@ void ServiceLoop::publish() {
   if (watch_) status.devices = watch_->snapshot();
   if (const auto specs = watched_id_ ? specs_.find(*watched_id_) : specs_.end(); specs != specs_.end())
     status.objects = specs->second.objects;
+  status.counts = counts_;
   board_.publish(std::move(status));
 }
 

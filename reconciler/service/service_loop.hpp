@@ -266,6 +266,7 @@ class ServiceLoop {
   bool unsaved_ = false;
   std::string record_trouble_;
   CircuitBreaker breaker_;
+  ServiceCounts counts_;
 
   std::uint64_t cordons_ = 0;  // how often they have changed
 

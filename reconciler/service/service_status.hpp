@@ -5,6 +5,7 @@
 // and never waits for a device. `sequence` increases with each status.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -69,6 +70,13 @@ struct NotHealed {
   bool asks = false;   // for an approval
 };
 
+// Since the service was started.
+struct ServiceCounts {
+  std::array<std::uint64_t, 4> gates{};  // by GateVerdict
+  std::uint64_t healed = 0;
+  std::uint64_t heals_failed = 0;
+};
+
 struct ServiceStatus {
   std::uint64_t sequence = 0;
   std::string cluster{};  // OpenedCluster::state_name; empty: no valid revision yet
@@ -92,6 +100,7 @@ struct ServiceStatus {
   std::string record_trouble{};                   // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};      // null: nothing is watched yet
   std::shared_ptr<const SpecObjects> objects{};   // of `watched`; null: nothing is
+  ServiceCounts counts{};
 };
 
 class StatusBoard {

@@ -139,6 +139,7 @@ void ServiceLoop::saw(const WatchEvent& event) {
 
 // A heal that fails again in the same way is told once.
 void ServiceLoop::heal_failed(const std::string& why, const ApplyReport& report) {
+  ++counts_.heals_failed;
   if (why != last_heal_) happened(ServiceEvent::Kind::heal_failed, cluster_object(), why, report);
   last_heal_ = why;
 }
@@ -157,6 +158,7 @@ void ServiceLoop::healed(const Healing& healing) {
   if (healing.no_plan) return heal_failed(healing.no_plan->text(), report);
   if (healing.locked) return heal_failed(healing.locked->text(), report);
   note_not_healed(healing);
+  if (report.gate) ++counts_.gates[static_cast<std::size_t>(report.gate->verdict)];
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask
     record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());
@@ -170,6 +172,7 @@ void ServiceLoop::healed(const Healing& healing) {
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)
     return heal_failed(told, report);
   last_heal_.clear();
+  ++counts_.healed;
   happened(ServiceEvent::Kind::healed, cluster_object(), told, report);
 }
 

@@ -83,7 +83,7 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order of dependency: a folder may include only itself and those before it.
-constexpr std::array<std::string_view, 31> kOrder{"specs/model",
+constexpr std::array<std::string_view, 32> kOrder{"specs/model",
                                                   "specs/files",
                                                   "specs/language",
                                                   "specs/platforms",
@@ -109,6 +109,7 @@ constexpr std::array<std::string_view, 31> kOrder{"specs/model",
                                                   "reconciler/agent_cli",
                                                   "reconciler/session",
                                                   "reconciler/service",
+                                                  "reconciler/metrics",
                                                   "reconciler/report",
                                                   "reconciler/api",
                                                   "reconciler/cli",
