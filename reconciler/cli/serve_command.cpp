@@ -14,6 +14,7 @@
 #include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/runtime/pump.hpp"
 #include "drivers/runtime/real_executor.hpp"
+#include "reconciler/alerts/alert_sender.hpp"
 #include "reconciler/api/service_api.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/program_drivers.hpp"
@@ -92,6 +93,13 @@ api::ServerSettings api_settings(const ServiceConfig& config) {
   return out;
 }
 
+AlertReceivers receivers_of(const ServiceConfig::Alerts& config) {
+  AlertReceivers out{.alertmanagers = config.alertmanagers, .ca_file = config.ca};
+  if (!config.webhook.empty()) out.webhook = AlertReceivers::Webhook{config.webhook, config.secret};
+  out.after = config.after.value_or(kAlertAfter);
+  return out;
+}
+
 class Serving {
  public:
   Serving(const ServeOptions& options, ServiceConfig config, std::vector<api::GivenSocket> sockets,
@@ -105,6 +113,7 @@ class Serving {
   void measure_lag(Time due);
   Result<Done> watch_signals();
   Result<Done> listen();
+  Result<Done> tell_alerts();
 
   const ServeOptions& options_;
   const ServiceConfig config_;
@@ -119,6 +128,7 @@ class Serving {
   RealExecutor executor_;
   std::unique_ptr<ServiceLoop> loop_;
   std::unique_ptr<api::ServiceApi> api_;  // ends before the loop
+  std::unique_ptr<AlertSender> alerts_;   // so does this
   std::string status_;
   std::chrono::microseconds watchdog_{0};  // 0: systemd does not ask for it
 };
@@ -176,6 +186,17 @@ Result<Done> Serving::listen() {
   return Done{};
 }
 
+Result<Done> Serving::tell_alerts() {
+  if (!config_.alerts) return Done{};
+  TRY(alerts_,
+      AlertSender::start(
+          receivers_of(*config_.alerts),
+          {.status = [this] { return loop_->status(); },
+           .log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); },
+           .metrics = metrics_}));
+  return Done{};
+}
+
 int Serving::run() {
   Result<std::unique_ptr<Source>> source = source_of(config_);
   if (!source) return console_.fail(source.error());
@@ -198,6 +219,7 @@ int Serving::run() {
   loop_ = std::make_unique<ServiceLoop>(std::move(seams), std::move(settings));
   if (const Result<Done> watched = watch_signals(); !watched) return console_.fail(watched.error());
   if (const Result<Done> listens = listen(); !listens) return console_.fail(listens.error());
+  if (const Result<Done> tells = tell_alerts(); !tells) return console_.fail(tells.error());
   std::uint64_t usec = 0;
   if (::sd_watchdog_enabled(0, &usec) > 0) watchdog_ = std::chrono::microseconds(usec);
   if (console_.is_text()) console_.print(serving_text(specs_->title(), console_.out()));
@@ -206,6 +228,7 @@ int Serving::run() {
   measure_lag(executor_.now());
   const Result<Done> ended = pump(executor_, *loop_);
   executor_.forget(hang_up_.number());
+  alerts_.reset();
   api_.reset();
   loop_.reset();
   return ended ? kExitInSync : console_.fail(ended.error());

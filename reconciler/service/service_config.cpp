@@ -62,6 +62,21 @@ constexpr Field api_fields[] = {
     field<&ServiceApiSpec::audit_file>("auditFile", "file to which each action is added"),
     field<&ServiceApiSpec::webhooks>("webhooks", "secrets of the forges that tell of a push"),
 };
+constexpr Field alert_webhook_fields[] = {
+    field<&ServiceAlertWebhook::url>("url", "http:// or https:// address that takes its events",
+                                     {.required = true}),
+    field<&ServiceAlertWebhook::secret_file>("secretFile", "file with the secret that they are signed with",
+                                             {.required = true, .form = Form::filled}),
+};
+constexpr Field alert_fields[] = {
+    field<&ServiceAlertsSpec::alertmanager>("alertmanager", "http:// or https:// addresses of Alertmanagers",
+                                            {.not_empty = true}),
+    field<&ServiceAlertsSpec::webhook>("webhook", "who is told each opening and end of an alert"),
+    field<&ServiceAlertsSpec::ca_file>("caFile", "PEM file of their authorities, instead of the system's",
+                                       {.form = Form::filled}),
+    field<&ServiceAlertsSpec::after>("after", "how long what may pass by itself must last to be told",
+                                     {.least = 0, .most = kDay, .range = "0s to 1d", .otherwise = "30s"}),
+};
 constexpr Field service_fields[] = {
     field<&ServiceSpec::git>("git", "the repository of the specs"),
     field<&ServiceSpec::folder>("folder", "the folder of the specs, instead of a repository",
@@ -74,6 +89,7 @@ constexpr Field service_fields[] = {
     field<&ServiceSpec::measure>("measure", "whether benchmarks gate each change"),
     field<&ServiceSpec::strict>("strict", "whether a gate that can't judge fails"),
     field<&ServiceSpec::api>("api", "how people and programs reach it"),
+    field<&ServiceSpec::alerts>("alerts", "whom it tells by itself what it needs people for"),
 };
 constexpr Field document_fields[] = {
     field<&ServiceDocument::api_version>("apiVersion", "lockstep.dev/v1alpha1", {.required = true}),
@@ -112,6 +128,26 @@ void check_service_api(const ServiceApiSpec& spec, Span whole, Reporter& reporte
   if (spec.tls.said && !spec.cluster.said)
     reporter.error(code::missing_field, whole, "nothing says which cluster's users are accepted",
                    "write cluster, as their certificates have it: lockstep://CLUSTER/operator/NAME");
+}
+
+// The rest is libcurl's to judge.
+void check_receiver(const Said<std::string>& url, Reporter& reporter) {
+  const std::size_t scheme = url->starts_with("https://") ? 8 : url->starts_with("http://") ? 7 : 0;
+  const std::string_view rest = std::string_view(*url).substr(scheme);
+  const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+  if (scheme == 0 || host.empty() || url->find_first_of(" \t\r\n") != url->npos)
+    reporter.error(code::wrong_type, span_of_said(url), "this is no address of a receiver",
+                   "write https://HOST/PATH or http://HOST:PORT");
+  else if (host.find('@') != host.npos)
+    reporter.error(code::secret_written, span_of_said(url), "credentials are written into the address",
+                   "let a proxy beside the service add them");
+}
+
+void check_service_alerts(const ServiceAlertsSpec& spec, Span whole, Reporter& reporter) {
+  if (spec.alertmanager.empty() && !spec.webhook.said)
+    reporter.error(code::missing_field, whole, "nothing says whom to tell", "write alertmanager or webhook");
+  for (const Said<std::string>& one : spec.alertmanager) check_receiver(one, reporter);
+  if (spec.webhook.said && spec.webhook->url.said) check_receiver(spec.webhook->url, reporter);
 }
 
 // The whole path of a file that the config names.
@@ -172,8 +208,31 @@ Result<ServiceConfig::Api> api_of(const std::string& file, const ServiceApiSpec&
   return out;
 }
 
+Result<ServiceConfig::Alerts> alerts_of(const std::string& file, const ServiceAlertsSpec& spec) {
+  ServiceConfig::Alerts out;
+  for (const Said<std::string>& one : spec.alertmanager) out.alertmanagers.push_back(*one);
+  if (spec.webhook.said) {
+    out.webhook = *spec.webhook->url;
+    TRY(out.secret, beside(file, spec.webhook->secret_file));
+  }
+  TRY(out.ca, beside(file, spec.ca_file));
+  if (spec.after.said) out.after = std::chrono::ceil<std::chrono::seconds>(*spec.after);
+  return out;
+}
+
 }  // namespace
 
+template <>
+const Type& struct_type<ServiceAlertWebhook>() {
+  static constexpr Type type = object_type<ServiceAlertWebhook>("a receiver of alerts", alert_webhook_fields);
+  return type;
+}
+template <>
+const Type& struct_type<ServiceAlertsSpec>() {
+  static constexpr Type type = object_type<ServiceAlertsSpec>(
+      "a service's alerts", alert_fields, checked<ServiceAlertsSpec, check_service_alerts>);
+  return type;
+}
 template <>
 const Type& struct_type<ServiceTls>() {
   static constexpr Type type = object_type<ServiceTls>("a service's certificate", tls_fields);
@@ -226,6 +285,9 @@ Result<ServiceConfig> parse_service_config(const std::string& file, std::string 
   out.measure = *spec.measure;
   out.strict = spec.strict.or_else(false);
   TRY(out.api, api_of(file, *spec.api));
+  if (spec.alerts.said) {
+    TRY(out.alerts, alerts_of(file, *spec.alerts));
+  }
   return out;
 }
 

@@ -21,6 +21,11 @@
 //       tokensFile: tokens                  # name:role:SHA-256 of the token, one a line
 //       auditFile: /var/lib/lockstep/audit.jsonl      # the default
 //       webhooks: {github: github-secret}   # or gitlab, gitea: files with the secret
+//     alerts:                               # what the service itself tells, to whom
+//       alertmanager: ["https://alertmanager.example.org"]   # each of them
+//       webhook: {url: "https://hooks.example.org/lockstep", secretFile: webhook-secret}
+//       caFile: ca.crt                      # of both; default: the system's authorities
+//       after: 30s                          # how long what may pass by itself must last
 //
 // Promises: nothing in the specs' repository changes any of it. Credentials are names of files, never values.
 #pragma once
@@ -77,6 +82,16 @@ struct ServiceApiSpec {
   Said<std::string> audit_file;
   Said<ServiceWebhooks> webhooks;
 };
+struct ServiceAlertWebhook {
+  Said<std::string> url;
+  Said<std::string> secret_file;
+};
+struct ServiceAlertsSpec {
+  std::vector<Said<std::string>> alertmanager;
+  Said<ServiceAlertWebhook> webhook;
+  Said<std::string> ca_file;
+  Said<Duration> after;
+};
 struct ServiceSpec {
   Said<ServiceGit> git;
   Said<std::string> folder;
@@ -85,6 +100,7 @@ struct ServiceSpec {
   Said<bool> measure{.value = true};
   Said<bool> strict;
   Said<ServiceApiSpec> api;
+  Said<ServiceAlertsSpec> alerts;
 };
 struct ServiceDocument {
   Said<std::string> api_version;
@@ -99,6 +115,10 @@ template <>
 const Type& struct_type<ServiceWebhooks>();
 template <>
 const Type& struct_type<ServiceApiSpec>();
+template <>
+const Type& struct_type<ServiceAlertWebhook>();
+template <>
+const Type& struct_type<ServiceAlertsSpec>();
 template <>
 const Type& struct_type<ServiceSpec>();
 template <>
@@ -120,6 +140,14 @@ struct ServiceConfig {
     std::map<std::string, std::string> webhooks{};  // file with the secret by "github", "gitlab", "gitea"
   };
   Api api{};
+  struct Alerts {
+    std::vector<std::string> alertmanagers{};
+    std::string webhook{};  // URL; empty: none
+    std::string secret{};   // file, of the webhook
+    std::string ca{};       // file; empty: the system's
+    std::optional<std::chrono::seconds> after{};
+  };
+  std::optional<Alerts> alerts{};
 };
 
 // Errors name file, line and column, and what would be right.

@@ -92,6 +92,24 @@ TEST(ServiceConfig, NamesCredentialsOfSystemd) {
       << without.error().text();
 }
 
+TEST(ServiceConfig, SaysWhomItTells) {
+  const Result<ServiceConfig> read = parse_service_config(
+      "/etc/lockstep/serve.yaml",
+      config("  folder: specs\n  alerts:\n    alertmanager: [\"http://a:9093\", \"https://b/prefix\"]\n"
+             "    webhook: {url: \"https://hooks.example.org/x\", secretFile: hook-secret}\n"
+             "    caFile: /etc/ca.crt\n    after: 2m\n"));
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_TRUE(read->alerts);
+  EXPECT_EQ(read->alerts->alertmanagers, (std::vector<std::string>{"http://a:9093", "https://b/prefix"}));
+  EXPECT_EQ(read->alerts->webhook, "https://hooks.example.org/x");
+  EXPECT_EQ(read->alerts->secret, "/etc/lockstep/hook-secret");
+  EXPECT_EQ(read->alerts->ca, "/etc/ca.crt");
+  EXPECT_EQ(read->alerts->after, std::chrono::seconds(120));
+  const Result<ServiceConfig> none = parse_service_config("s.yaml", config("  folder: specs\n"));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->alerts);
+}
+
 // Each is refused with the place and what would be right.
 TEST(ServiceConfig, RefusesWhatItCannotUse) {
   const std::vector<std::pair<std::string, std::string>> wrong{
@@ -102,6 +120,15 @@ TEST(ServiceConfig, RefusesWhatItCannotUse) {
       {config("  folder: specs\n  interval: 1ms\n"), "1s to 1d"},
       {config("  folder: specs\n  api: {tls: {ca: a, certificate: b, key: c}}\n"), "write cluster"},
       {config("  folder: specs\n  mesure: true\n"), "did you mean 'measure'"},
+      {config("  folder: specs\n  alerts: {after: 1m}\n"), "write alertmanager or webhook"},
+      {config("  folder: specs\n  alerts: {alertmanager: [\"ftp://a\"]}\n"), "5:27: error LS1004"},
+      {config("  folder: specs\n  alerts: {alertmanager: [\"http:///x\"]}\n"), "write https://HOST/PATH"},
+      {config("  folder: specs\n  alerts: {alertmanager: [\"http://ann:word@a\"]}\n"), "LS1013"},
+      {config("  folder: specs\n  alerts: {webhook: {url: \"http://a\"}}\n"), "secretFile"},
+      {config("  folder: specs\n  alerts: {webhook: {url: \"a\", secretFile: b}}\n"),
+       "write https://HOST/PATH"},
+      {config("  folder: specs\n  alerts: {webhook: {url: \"http://a\", secretFile: b}, after: 2d}\n"),
+       "0s to 1d"},
       {"apiVersion: lockstep.dev/v1\nkind: ServiceConfig\nspec: {folder: a}\n", "lockstep.dev/v1alpha1"},
       {"apiVersion: lockstep.dev/v1alpha1\nkind: AgentConfig\nspec: {folder: a}\n", "ServiceConfig"},
       {config("  folder: a\n") + "---\n" + config("  folder: b\n"), "a second document"},
