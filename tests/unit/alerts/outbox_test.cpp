@@ -221,7 +221,7 @@ TEST_F(Webhooks, LoseTheOldestOfTooMany) {
   std::size_t got = 0;
   std::size_t told = 0;
   while (wait_for_next() >= 0) {
-    if (got == 0) EXPECT_EQ(events().front(), "opened Device/gpu7");
+    EXPECT_TRUE(got > 0 || events().front() == "opened Device/gpu7");
     got += events().size();
     told += data()["dropped"].get<std::size_t>();
     done(Delivery::delivered);
