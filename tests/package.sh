@@ -21,7 +21,7 @@ package=$(echo "$build"/lockstep_*.deb)
 echo "== lintian"
 lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$package"
 for field in Depends Recommends; do dpkg-deb --field "$package" $field >"$work/$field"; done
-grep -q 'libfmt' "$work/Depends" && grep -q 'libsqlite3-0' "$work/Depends" || { echo "Depends lacks libraries"; exit 1; }
+grep -q libfmt "$work/Depends" && grep -q libsqlite3-0 "$work/Depends" && grep -q libcurl4 "$work/Depends" || { echo "Depends lacks libraries"; exit 1; }
 for name in frr lldpd iproute2; do grep -qw $name "$work/Recommends" || { echo "Recommends lacks $name"; exit 1; }; done
 
 echo "== a bare Debian"
@@ -50,7 +50,8 @@ page=$(inside env MANWIDTH=80 LC_ALL=C.UTF-8 man lockstep-apply)
 grep -q -e --approve <<<"$page" || fails "man lockstep-apply"
 inside bash -c '. /usr/share/bash-completion/completions/lockstep && complete -p lockstep' || fails "completion"
 for file in copyright changelog.Debian.gz changelog.gz README.md docs/spec-reference.md docs/troubleshooting.md \
-    examples/ci/README.md examples/ci/check.sh examples/ci/gitlab/gitlab-ci.yml; do
+    examples/ci/README.md examples/ci/check.sh examples/ci/gitlab/gitlab-ci.yml \
+    docs/alerts.md monitoring/lockstep.rules.yml monitoring/lockstep-dashboard.json; do
   [ -s "$root/usr/share/doc/lockstep/$file" ] || fails "there is no $file"
 done
 # Without FRR the quickstart reports what to install, and starts nothing.

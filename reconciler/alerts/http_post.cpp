@@ -70,6 +70,7 @@ HttpAnswer http_post(const HttpPost& request, const std::stop_token& stop) {
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(std::min(kConnectTime, request.timeout).count()));
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);  // no wait for a name server that does not answer
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error.data());
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_answer);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &said);

@@ -17,6 +17,10 @@ TEST_F(ServiceLab, TheFirstRevisionIsAppliedAndKept) {
   EXPECT_EQ(service->status()->watched->source, "aaaa1");
   EXPECT_TRUE(service->status()->leads);
   EXPECT_FALSE(measurer.asked.empty()) << "its gate has measured";
+  const ServiceCounts counts = service->status()->counts;
+  EXPECT_GE(counts.gates[static_cast<std::size_t>(GateVerdict::pass)], 1U);
+  EXPECT_EQ(counts.gates[static_cast<std::size_t>(GateVerdict::fail)], 0U);
+  EXPECT_EQ(counts.healed, 0U);
 }
 
 TEST_F(ServiceLab, SpecsThatAreInvalidReplaceNothingAndSayWhere) {
@@ -67,6 +71,8 @@ TEST_F(ServiceLab, DriftIsHealedByItself) {
   run_for(seconds(1200));
   expect_probing(0);
   EXPECT_EQ(count(Kind::healed), 1U);
+  EXPECT_EQ(service->status()->counts.healed, 1U);
+  EXPECT_EQ(service->status()->counts.heals_failed, 0U);
 }
 
 TEST_F(ServiceLab, NothingIsWrittenWhileItIsSuspended) {
