@@ -16,9 +16,10 @@ struct KindWords {
   std::string_view name;
   std::string_view word;  // of the cause
 };
-constexpr std::array<KindWords, 4> kKinds{{{"LockstepDeviceDrifted", "drift"},
+constexpr std::array<KindWords, 5> kKinds{{{"LockstepDeviceDrifted", "drift"},
                                            {"LockstepGateRefused", "gate"},
                                            {"LockstepApprovalWaiting", "approval"},
+                                           {"LockstepSloBroken", "slo"},
                                            {"LockstepStalled", "stalled"}}};
 
 const KindWords& words_of(AlertKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
@@ -27,6 +28,10 @@ constexpr std::string_view kNotLeading = "NotLeading";
 constexpr std::string_view kSourceTrouble = "SourceTrouble";
 constexpr std::string_view kInvalidRevision = "InvalidRevision";
 
+// Verdicts (SuiteRun).
+constexpr std::string_view kFail = "fail";
+constexpr std::string_view kUnknown = "unknown";
+
 // What is so now, as one status says.
 class Causes {
  public:
@@ -34,14 +39,15 @@ class Causes {
       : status_(status), now_(now), cluster_(status.cluster.empty() ? "unnamed" : status.cluster) {
     find_stalled();
     find_revisions();
+    find_broken_slos();
     find_drift();
   }
 
   const std::map<std::string, Alert>& all() const { return all_; }
   // Whether nothing is known of what this alert is of.
   bool is_unknown(const Alert& alert) const {
-    return alert.kind == AlertKind::drift && alert.cluster == cluster_ &&
-           (!status_.devices || unknown_.contains(alert.object));
+    const bool may_be = alert.kind == AlertKind::drift || alert.kind == AlertKind::slo_broken;
+    return may_be && alert.cluster == cluster_ && (!status_.devices || unknown_.contains(alert.object));
   }
 
  private:
@@ -78,6 +84,16 @@ class Causes {
     }
   }
 
+  void find_broken_slos() {
+    for (const ScheduleStatus& one : status_.schedules) {
+      const std::string object = "ValidationSuite/" + one.schedule.suite;
+      if (!one.last || one.last->verdict == kUnknown)
+        unknown_.insert(object);
+      else if (one.last->verdict == kFail)
+        add(AlertKind::slo_broken, object, "", one.last->message, one.last->at);
+    }
+  }
+
   void find_drift() {
     if (!status_.devices) return;
     for (std::size_t i = 0; i < status_.devices->devices.size(); ++i) {
@@ -100,7 +116,7 @@ class Causes {
   const WallTime now_;
   const std::string cluster_;
   std::map<std::string, Alert> all_;
-  std::set<std::string> unknown_;  // devices
+  std::set<std::string> unknown_;  // objects
 };
 
 bool may_pass(const Alert& alert) {

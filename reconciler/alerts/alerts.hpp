@@ -4,7 +4,8 @@
 // start and its id while it is open, however often it is looked at and whatever its message says meanwhile.
 // What may pass by itself (drift, a source out of reach, no leadership) opens an alert once it has lasted
 // `after`, and ends it as soon as it is over; the rest does at once. What is not known of a device (it can't
-// be read, nothing is watched) neither opens nor ends its alert. Drift under maintenance is none.
+// be read, nothing is watched) or of a suite (its run could not be judged) neither opens nor ends its alert.
+// Drift under maintenance is none.
 #pragma once
 
 #include <array>
@@ -19,12 +20,12 @@
 
 namespace lockstep {
 
-enum class AlertKind : std::uint8_t { drift, gate_refused, approval_waiting, stalled };
+enum class AlertKind : std::uint8_t { drift, gate_refused, approval_waiting, slo_broken, stalled };
 
 struct Alert {
   AlertKind kind{};
   std::string cluster{};
-  std::string object{};   // "Device/gpu1", "Revision/3f2a...", "Cluster/pod1"
+  std::string object{};   // "Device/gpu1", "Revision/3f2a...", "ValidationSuite/slo", "Cluster/pod1"
   std::string reason{};   // of `stalled`: "BreakerOpen"; else empty
   std::string message{};  // for a reader
   WallTime since{};       // when its cause began

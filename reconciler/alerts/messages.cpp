@@ -44,6 +44,7 @@ Json alertmanager_json(const AlertmanagerAlert& one) {
   if (alert.kind == AlertKind::drift) labels["device"] = printable(name_of(alert.object));
   if (alert.kind == AlertKind::gate_refused || alert.kind == AlertKind::approval_waiting)
     labels["revision"] = printable(name_of(alert.object));
+  if (alert.kind == AlertKind::slo_broken) labels["suite"] = printable(name_of(alert.object));
   if (!alert.reason.empty()) labels["reason"] = alert.reason;
   return {{"labels", std::move(labels)},
           {"annotations",

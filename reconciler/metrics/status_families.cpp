@@ -101,6 +101,15 @@ void add_change(Families& out, const ServiceStatus& status) {
   out.add(static_cast<double>(counts.heals_failed), {{"outcome", "failed"}});
 }
 
+void add_suites(Families& out, const ServiceStatus& status) {
+  out.begin("lockstep_suite_slo_broken", "1: the suite's last run by the clock found that an SLO is broken.");
+  for (const ScheduleStatus& one : status.schedules)
+    if (one.last) out.add(one.last->verdict == "fail" ? 1 : 0, {{"suite", one.schedule.suite}});
+  out.begin("lockstep_suite_measured_timestamp_seconds", "When the suite was last measured by the clock.");
+  for (const ScheduleStatus& one : status.schedules)
+    if (one.last) out.add(seconds(one.last->at), {{"suite", one.schedule.suite}});
+}
+
 enum class DeviceIs : std::uint8_t { in_sync, drifted, incomplete, unreachable, not_observed };
 constexpr std::array<const char*, 5> kDeviceIs{"in_sync", "drifted", "incomplete", "unreachable",
                                                "not_observed"};
@@ -153,6 +162,7 @@ std::vector<MetricFamily> status_families(const ServiceStatus& status, const Sna
   add_source(out, status);
   add_revisions(out, status);
   add_change(out, status);
+  add_suites(out, status);
   add_device_counts(out, status, devices);
   add_devices(out, devices);
   return out.take();

@@ -1,8 +1,8 @@
 // What a service's status says, as families of metrics in Prometheus' form.
 //
-// Promises: pure. Nothing has a label with more values than the cluster has devices; digests and messages
-// are no labels, and of revisions only the newest, the last good and the watched one are named. Each device
-// is in exactly one condition of lockstep_devices.
+// Promises: pure. Nothing has a label with more values than the cluster has devices, or the specs suites;
+// digests and messages are no labels, and of revisions only the newest, the last good and the watched one are
+// named. Each device is in exactly one condition of lockstep_devices.
 #pragma once
 
 #include <prometheus/metric_family.h>

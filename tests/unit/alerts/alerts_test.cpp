@@ -128,6 +128,30 @@ TEST_F(Alerts, ARefusedRevisionCountsWhileItIsTheNewest) {
   EXPECT_EQ(look(status, 700), Changes{"-pod1/approval/Revision/aaaa/"});
 }
 
+TEST_F(Alerts, ABrokenSloIsToldUntilARunSaysOtherwise) {
+  ServiceStatus status = api::quiet_status();
+  status.schedules = {{.schedule = {.suite = "slo"}}};
+  const auto ran = [&](const char* verdict, int second) {
+    status.schedules[0].last = SuiteRun{at_second(second), verdict, "bandwidth min", 7};
+    return look(status, second);
+  };
+  EXPECT_EQ(look(status, 0), Changes{});
+  EXPECT_EQ(ran("pass", 10), Changes{});
+  EXPECT_EQ(ran("fail", 20), Changes{"+pod1/slo/ValidationSuite/slo/"});
+  EXPECT_EQ(ran("fail", 30), Changes{});
+  EXPECT_EQ(open("pod1/slo/ValidationSuite/slo/").since, at_second(20));
+  EXPECT_EQ(ran("unknown", 40), Changes{}) << "nobody knows";
+  const ServiceStatus with_it = status;
+  status.schedules.clear();
+  status.devices = nullptr;
+  EXPECT_EQ(look(status, 50), Changes{}) << "nothing is watched";
+  status = with_it;
+  EXPECT_EQ(ran("pass", 60), Changes{"-pod1/slo/ValidationSuite/slo/"});
+  ran("fail", 70);
+  status.schedules.clear();
+  EXPECT_EQ(look(status, 80), Changes{"-pod1/slo/ValidationSuite/slo/"}) << "the specs have it no more";
+}
+
 // The name of the cluster is known with its first valid revision.
 TEST_F(Alerts, AnotherClusterHasOtherAlerts) {
   ServiceStatus status;

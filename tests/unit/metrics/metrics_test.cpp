@@ -72,6 +72,19 @@ TEST_F(Metrics, PutEachDeviceInOneCondition) {
   EXPECT_EQ(full.at("lockstep_devices_cordoned"), 1);
 }
 
+TEST_F(Metrics, TellOfSuitesThatWereMeasured) {
+  ServiceStatus status = api::quiet_status();
+  status.schedules = {
+      {.schedule = {.suite = "slo"}, .last = SuiteRun{api::at_second(9), "fail", "", 7}},
+      {.schedule = {.suite = "latency"}, .last = SuiteRun{api::at_second(8), "unknown", "", 8}},
+      {.schedule = {.suite = "new"}}};
+  const Samples all = samples(status);
+  EXPECT_EQ(all.at("lockstep_suite_slo_broken{suite=\"slo\"}"), 1);
+  EXPECT_EQ(all.at("lockstep_suite_slo_broken{suite=\"latency\"}"), 0);
+  EXPECT_FALSE(all.contains("lockstep_suite_slo_broken{suite=\"new\"}"));
+  EXPECT_EQ(all.at("lockstep_suite_measured_timestamp_seconds{suite=\"slo\"}"), 1'795'000'009);
+}
+
 // A change stops the watch; what was known of the devices does not disappear meanwhile.
 TEST_F(Metrics, KeepDevicesWhileNothingIsWatched) {
   ServiceStatus status = api::drifted_status(2, 7);
