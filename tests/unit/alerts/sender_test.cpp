@@ -38,7 +38,7 @@ bool soon(const std::function<bool()>& holds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    (void)::poll(nullptr, 0, 5);
   }
   return true;
 }
