@@ -1,4 +1,6 @@
-"""A service under Prometheus and Alertmanager: live.sh makes the twin and states the purpose. Usage: live.py LOCKSTEP POD FOLDER."""
+"""A service under Prometheus and Alertmanager: live.sh makes the twin and states the purpose.
+Usage: live.py LOCKSTEP POD FOLDER CACHE
+"""
 import atexit
 import hashlib
 import http.client
@@ -15,7 +17,8 @@ import time
 import urllib.parse
 import urllib.request
 
-lockstep, pod, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+lockstep, pod, work, cache = sys.argv[1], *(pathlib.Path(word).resolve() for word in sys.argv[2:])
+here = pathlib.Path(__file__).resolve().parent
 SLACK_S = 120  # of what takes seconds on a machine that is not busy
 TOKEN = "a-viewer-of-some-length"
 DEVICE = "gpu1"
@@ -134,7 +137,8 @@ def begin_alertmanager():
         "route": {"receiver": "test", "group_by": ["..."], "group_wait": "0s", "group_interval": "1s"},
         "receivers": [{"name": "test", "webhook_configs": [
             {"url": f"http://127.0.0.1:{receiver.server_address[1]}/", "send_resolved": True}]}]}))
-    begin("alertmanager", "prometheus-alertmanager", f"--config.file={work}/alertmanager.yml",
+    (work / "usr-share").mkdir()
+    begin("alertmanager", here / "alertmanager.sh", cache, work / "usr-share", f"--config.file={work}/alertmanager.yml",
           f"--storage.path={work}/alertmanager", f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address=")
     url = f"http://127.0.0.1:{port}"
     soon("Alertmanager is ready", lambda: read(url + "/api/v2/status"))

@@ -14,4 +14,4 @@ metadata: {name: at-once}
 spec: {selector: {}}
 YAML
 "$lockstep" twin up --link-rate 20Mbps "$pod"
-/usr/bin/python3 -B tests/monitoring/live.py "$lockstep" "$pod" "$work"
+/usr/bin/python3 -B tests/monitoring/live.py "$lockstep" "$pod" "$work" "$1"
