@@ -22,7 +22,7 @@ TEST_F(ServerMetrics, AreForViewers) {
   EXPECT_EQ(stranger.as("guessed").get("/metrics").status, 401);
   const Reply reply = client("viewer").get("/metrics");
   EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(reply.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(reply.headers.at("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_NE(reply.body.find("\n# TYPE lockstep_leading gauge\nlockstep_leading 1\n"), std::string::npos)
       << reply.body;
   // As Prometheus 2.42 asks.
