@@ -9,7 +9,7 @@
 #include "reconciler/alerts/http_post.hpp"
 #include "reconciler/alerts/messages.hpp"
 #include "reconciler/alerts/outbox.hpp"
-#include "reconciler/api/webhooks.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -105,7 +105,7 @@ class Receiver {
 
   Result<Done> sign(const OutMessage& message, HttpPost& request) const {
     if (secret_.empty()) return Done{};
-    TRY(const std::string secret, api::read_secret(secret_));
+    TRY(const std::string secret, read_secret(secret_));
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t seconds = std::chrono::floor<std::chrono::seconds>(now).count();
     TRY(const std::string signature, webhook_signature(secret, message, seconds));
@@ -175,7 +175,7 @@ class RunningSender final : public AlertSender {
 
 Result<std::unique_ptr<AlertSender>> AlertSender::start(const AlertReceivers& receivers, AlertSeams seams) {
   if (receivers.webhook) {
-    TRY(const std::string secret, api::read_secret(receivers.webhook->secret));
+    TRY(const std::string secret, read_secret(receivers.webhook->secret));
     TRY_DONE(webhook_signature(secret, {}, 0));
   }
   try {

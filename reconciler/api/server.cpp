@@ -15,6 +15,7 @@
 
 #include "reconciler/api/server_connection.hpp"
 #include "specs/files/file_stamp.hpp"
+#include "specs/files/secret_file.hpp"
 
 namespace lockstep::api {
 namespace {

@@ -6,13 +6,9 @@
 
 #include <algorithm>
 
-#include "specs/files/read_file.hpp"
-#include "specs/files/secret_file.hpp"
-
 namespace lockstep::api {
 namespace {
 
-constexpr std::size_t kSecretMax = 4096;  // chosen: far longer than any forge makes them
 constexpr std::string_view kGithubPrefix = "sha256=";
 
 struct FreeMac {
@@ -74,15 +70,6 @@ bool WebhookProof::holds() {
   std::size_t size = 0;
   return EVP_MAC_final(mac_.get(), made.data(), &size, made.size()) == 1 && size == made.size() &&
          is_equal(*wanted_, made);
-}
-
-Result<std::string> read_secret(const std::string& file) {
-  TRY_DONE(check_secret_file(file, "secret"));
-  FileText read = read_named(file, kSecretMax);
-  if (!read) return Error{ErrorKind::denied, read.why};
-  while (!read.text.empty() && (read.text.back() == '\n' || read.text.back() == '\r')) read.text.pop_back();
-  if (read.text.empty()) return Error{ErrorKind::denied, file + ": is empty"};
-  return read.text;
 }
 
 }  // namespace lockstep::api

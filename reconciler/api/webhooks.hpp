@@ -43,8 +43,4 @@ class WebhookProof {
   std::unique_ptr<EVP_MAC_CTX, Free> mac_;
 };
 
-// A secret in a file: all of it but for line ends at its end. Errors (denied): missing, empty, longer than
-// 4 KiB, or readable by others.
-Result<std::string> read_secret(const std::string& file);
-
 }  // namespace lockstep::api

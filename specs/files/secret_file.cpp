@@ -8,10 +8,14 @@
 #include <optional>
 #include <system_error>
 
+#include "specs/files/read_file.hpp"
+
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kSecretMax = 4096;  // a choice: tokens and keys have some hundred bytes
 
 std::optional<struct stat> status_of(const std::string& file) {
   struct stat out {};
@@ -44,6 +48,15 @@ Result<Done> check_secret_file(const std::string& file, std::string_view what) {
   if ((found->st_mode & others) != 0)
     return denied("is accessible to others; run \"chmod 600 " + file + "\"");
   return Done{};
+}
+
+Result<std::string> read_secret(const std::string& file) {
+  TRY_DONE(check_secret_file(file, "secret"));
+  FileText read = read_named(file, kSecretMax);
+  if (!read) return Error{ErrorKind::denied, read.why};
+  while (!read.text.empty() && (read.text.back() == '\n' || read.text.back() == '\r')) read.text.pop_back();
+  if (read.text.empty()) return Error{ErrorKind::denied, file + ": is empty"};
+  return read.text;
 }
 
 Result<Done> check_written_by_us(const std::string& file, std::string_view danger) {

@@ -11,6 +11,7 @@
 #include "reconciler/api/rate_limits.hpp"
 #include "reconciler/api/tokens.hpp"
 #include "reconciler/api/webhooks.hpp"
+#include "specs/files/secret_file.hpp"
 #include "temporary_path.hpp"
 
 namespace lockstep::api {
