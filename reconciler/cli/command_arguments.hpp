@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/cli/client_commands.hpp"
 #include "reconciler/cli/command_words.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
@@ -47,6 +48,7 @@ struct Arguments {
   std::string ca_file;
   CaIssueOptions ca_issue;
   CaRevokeOptions ca_revoke;
+  ClientArguments client;
   std::string host_policy_file;
   std::string host_policy_setting;
   std::string schema_kind;
@@ -149,6 +151,7 @@ inline CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, cons
 }
 
 void add_service_commands(CLI::App& app, Arguments& a);
+void add_client_commands(CLI::App& app, Arguments& a);
 void add_twin_commands(CLI::App& app, Arguments& a);
 void add_state_commands(CLI::App& app, Arguments& a);
 void add_host_policy_commands(CLI::App& app, Arguments& a);

@@ -296,6 +296,7 @@ int run_command_line(int argc, char** argv) {
   add_measuring_commands(app, arguments);
   add_reading_commands(app, arguments);
   add_service_commands(app, arguments);
+  add_client_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_state_commands(app, arguments);
   add_host_policy_commands(app, arguments);

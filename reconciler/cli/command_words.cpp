@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 42> kExamples{{
+constexpr std::array<Example, 56> kExamples{{
     {"validate",
      "lockstep validate --strict examples/rail-pod\n"
      "In CI: `lockstep validate --strict --locked --format github specs` (examples/ci)."},
@@ -41,6 +41,30 @@ constexpr std::array<Example, 42> kExamples{{
      "docs/service.md.\n"
      "SIGHUP makes it look at the source and at all devices at once. While it serves, `lockstep apply` is\n"
      "refused. Ctrl-C (or SIGTERM) ends it in order: exit code 0."},
+    {"get",
+     "lockstep get devices -l lockstep.dev/role=leaf --field-selector status.inSync=false\n"
+     "  lockstep get revisions -o wide\n"
+     "  lockstep get devices -o jsonpath='{range "
+     ".items[*]}{.metadata.name}{\"\\t\"}{.status.differences}{\"\\n\"}{end}'\n"
+     "  lockstep get devices --watch\n"
+     "All of a list is read, however long it is. A watch goes on when the service is restarted; Ctrl-C ends "
+     "it."},
+    {"describe", "lockstep describe device leaf0\n  lockstep describe revision 3f2a41b9"},
+    {"events", "lockstep events --for device/leaf0 --types Warning --watch"},
+    {"approve",
+     "lockstep approve 3f2a41b9 --reason 'reviewed with ann'\n"
+     "  lockstep approve 3f2a41b9 --step 0a1b2c3d4e5f\n"
+     "What is approved is what was shown: a step that changed, or that came to wait since, waits on."},
+    {"reject", "lockstep reject 3f2a41b9 --reason 'wrong MTU'"},
+    {"suspend", "lockstep suspend --reason 'power work until 22:00'"},
+    {"resume", "lockstep resume"},
+    {"reconcile", "lockstep reconcile"},
+    {"cordon", "lockstep cordon leaf0 --reason 'optics are replaced'"},
+    {"uncordon", "lockstep uncordon leaf0"},
+    {"context", "lockstep context list"},
+    {"context list", "lockstep context list"},
+    {"context use", "lockstep context use pod1"},
+    {"context show", "lockstep context show"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
      "Edited specs are loaded; where they have errors, those that were loaded last stay in force.\n"

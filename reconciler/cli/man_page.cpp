@@ -33,6 +33,11 @@ Where state is kept; it must be a local disk.
 .B LOCKSTEP_RUN_DIR
 Where locks and records of this machine are kept, in place of the two folders below.
 .TP
+.B LOCKSTEP_CONTEXT_FILE
+The services that commands such as
+.B lockstep get
+talk to, in place of the file below.
+.TP
 .B NO_COLOR
 Prints without colour.
 .SH FILES
@@ -42,6 +47,12 @@ The policy of this host: what specs may change on it.
 .TP
 .I /var/lib/lockstep
 State of root; of other users \(ti/.local/state/lockstep.
+.TP
+.I \(ti/.config/lockstep/contexts.yaml
+The services that one talks to, by name, and with which credentials.
+.TP
+.I /run/lockstep/service/api.sock
+Where the service of this machine is reached.
 .TP
 .I /run/lockstep/locks
 Who changes this machine now.

@@ -13,7 +13,7 @@ constexpr Parser kParsers[] = {
     {"lldp", parse_lldp, seeds_of_lldp},    {"frr", parse_frr, seeds_of_frr},
     {"probe", parse_probe, seeds_of_probe}, {"before", parse_before, seeds_of_before},
     {"nft", parse_nft, seeds_of_nft},       {"git", parse_git, seeds_of_git},
-    {"api", parse_api, seeds_of_api},
+    {"api", parse_api, seeds_of_api},       {"client", parse_client, seeds_of_client},
 };
 
 }  // namespace

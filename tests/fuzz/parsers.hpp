@@ -51,6 +51,9 @@ void parse_git(std::string_view input);
 // Requests to the service's API, bodies of its actions, deliveries of forges, files of tokens. Nobody unknown
 // may be served, and each refusal must be a Status that can be shown.
 void parse_api(std::string_view input);
+// What a service sends to its command line: events, failures, objects; and templates of jsonpath. Events must
+// be the same however they are cut, and what is printed must be fit for a terminal.
+void parse_client(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();
 std::vector<std::string> seeds_of_inventory();
@@ -65,5 +68,6 @@ std::vector<std::string> seeds_of_frr();
 std::vector<std::string> seeds_of_probe();
 std::vector<std::string> seeds_of_git();
 std::vector<std::string> seeds_of_api();
+std::vector<std::string> seeds_of_client();
 
 }  // namespace lockstep::fuzzing

@@ -83,7 +83,7 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order of dependency: a folder may include only itself and those before it.
-constexpr std::array<std::string_view, 33> kOrder{
+constexpr std::array<std::string_view, 34> kOrder{
     "specs/model",        "specs/files",        "specs/language",
     "specs/platforms",    "specs/fabric",       "specs/compile",
     "drivers/posix",      "drivers/runtime",    "drivers/mapped",
@@ -93,8 +93,9 @@ constexpr std::array<std::string_view, 33> kOrder{
     "reconciler/store",   "reconciler/pki",     "reconciler/twin",
     "reconciler/local",   "reconciler/agent/",  "reconciler/agent_cli",
     "reconciler/session", "reconciler/service", "reconciler/metrics",
-    "reconciler/report",  "reconciler/api",     "reconciler/alerts",
-    "reconciler/cli",     "examples",           "tests"};
+    "reconciler/report",  "reconciler/client",  "reconciler/api",
+    "reconciler/alerts",  "reconciler/cli",     "examples",
+    "tests"};
 
 // bench and bench/tcp share a rank, as they include each other's headers; the seam, drivers/driver.hpp, ranks
 // as drivers/runtime.
