@@ -22,7 +22,7 @@ constexpr std::array<KindWords, 5> kKinds{{{"LockstepDeviceDrifted", "drift"},
                                            {"LockstepSloBroken", "slo"},
                                            {"LockstepStalled", "stalled"}}};
 
-const KindWords& words_of(AlertKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+const KindWords& spelling_of(AlertKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 constexpr std::string_view kNotLeading = "NotLeading";
 constexpr std::string_view kSourceTrouble = "SourceTrouble";
@@ -125,7 +125,7 @@ bool may_pass(const Alert& alert) {
 
 }  // namespace
 
-std::string_view Alert::name() const { return words_of(kind).name; }
+std::string_view Alert::name() const { return spelling_of(kind).name; }
 
 std::string_view Alert::severity() const {
   const bool goes_on = reason.empty() || reason == kSourceTrouble || reason == kInvalidRevision;
@@ -133,7 +133,7 @@ std::string_view Alert::severity() const {
 }
 
 std::string Alert::cause() const {
-  return fmt::format("{}/{}/{}/{}", cluster, words_of(kind).word, object, reason);
+  return fmt::format("{}/{}/{}/{}", cluster, spelling_of(kind).word, object, reason);
 }
 
 std::string Alert::id() const {

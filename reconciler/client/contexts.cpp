@@ -1,8 +1,5 @@
 #include "reconciler/client/contexts.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +9,7 @@
 #include "reconciler/client/server_address.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
+#include "specs/files/secret_file.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/config_file.hpp"
 #include "specs/language/struct_types.hpp"
@@ -171,14 +169,7 @@ Result<ReadContexts> parse(const std::string& file, std::string text) {
 }
 
 Result<std::string> text_of_own_file(const std::string& file) {
-  struct stat found {};
-  if (::stat(file.c_str(), &found) == 0) {
-    if (found.st_uid != 0 && found.st_uid != ::geteuid())
-      return Error{ErrorKind::denied,
-                   file + ": belongs to another user, who could choose where tokens are sent"};
-    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-      return Error{ErrorKind::denied, file + ": others may write it; run \"chmod go-w " + file + "\""};
-  }
+  TRY_DONE(check_written_by_us(file, "could choose where tokens are sent"));
   FileText read = read_named(file, kContextsMax);
   if (read.outcome == FileText::Outcome::missing) return std::string();
   if (!read) return Error{ErrorKind::refused, read.why};

@@ -162,6 +162,20 @@ Cells event_cells(const Json& object, const Looking& by) {
   return out;
 }
 
+// Of the specs.
+Cells spec_cells(const Json& object, const Looking& by) {
+  const Json* const ready = condition_of(object, "Ready");
+  Cells out{text_at(object, "metadata.name"), ready_of(object, by.terminal, ""),
+            or_dash(text_at(object, "status.devices.known")),
+            or_dash(text_at(object, "status.devices.inSync"))};
+  if (by.wide) {
+    out.emplace_back(text_at(object, "status.origin.file") + ":" + text_at(object, "status.origin.line"));
+    out.emplace_back(or_dash(short_revision(text_at(object, "status.revision"), true)));
+  }
+  out.emplace_back(ready == nullptr ? "" : text_at(*ready, "message"));
+  return out;
+}
+
 // Titles, separated by blanks; those that end with > are of numbers.
 struct Columns {
   std::string_view plural;
@@ -183,6 +197,8 @@ constexpr std::array kColumns{
             "NAME VERDICT PURPOSE CHANGE FIGURES> AGE AUTHOR COMMAND VERSION KERNEL CONFIG", run_cells},
     Columns{"events", "LAST-SEEN TYPE REASON OBJECT MESSAGE", "LAST-SEEN TYPE REASON OBJECT NAME MESSAGE",
             event_cells}};
+constexpr Columns kOfSpecs{"", "NAME STATUS DEVICES> IN-SYNC> MESSAGE",
+                           "NAME STATUS DEVICES> IN-SYNC> ORIGIN REVISION MESSAGE", spec_cells};
 
 std::vector<Table::Column> columns_in(std::string_view titles) {
   std::vector<Table::Column> out;
@@ -200,7 +216,8 @@ std::vector<Table::Column> columns_in(std::string_view titles) {
 }  // namespace
 
 Table ObjectTable::filled(const std::vector<const Json*>& objects, WallTime now) {
-  const Columns& columns = *std::ranges::find(kColumns, kind_.plural, &Columns::plural);
+  const auto own = std::ranges::find(kColumns, kind_.plural, &Columns::plural);
+  const Columns& columns = own == kColumns.end() ? kOfSpecs : *own;
   const std::vector<Table::Column> titles = columns_in(wide_ ? columns.wide : columns.narrow);
   Table out(titles);
   std::vector<Cells> rows;

@@ -13,6 +13,7 @@
 
 #include "reconciler/metrics/process_families.hpp"
 #include "reconciler/metrics/status_families.hpp"
+#include "specs/language/said.hpp"
 
 namespace lockstep {
 namespace {
@@ -107,8 +108,7 @@ ServiceMetrics::ServiceMetrics(const std::string& version, const std::string& co
 ServiceMetrics::~ServiceMetrics() = default;
 
 void ServiceMetrics::happened(const ServiceEvent& event) {
-  const auto reason = words(event.kind)[static_cast<std::size_t>(event.kind)];
-  counted_->events.Add({{"reason", std::string(reason)}}).Increment();
+  counted_->events.Add({{"reason", std::string(to_string(event.kind))}}).Increment();
   const std::scoped_lock lock(mutex_);
   if (event.kind == ServiceEvent::Kind::change_began) change_began_ = event.at;
   const std::string_view outcome = outcome_of(event.kind);
@@ -134,8 +134,8 @@ void ServiceMetrics::answered(std::string_view method, int code) {
 void ServiceMetrics::watchers(int more) { counted_->watchers.Increment(more); }
 
 void ServiceMetrics::notified(const std::string& receiver, Delivery outcome) {
-  const std::string word(words(outcome)[static_cast<std::size_t>(outcome)]);
-  counted_->notifications.Add({{"receiver", receiver}, {"outcome", word}}).Increment();
+  counted_->notifications.Add({{"receiver", receiver}, {"outcome", std::string(to_string(outcome))}})
+      .Increment();
 }
 
 void ServiceMetrics::notifications_dropped(const std::string& receiver, std::size_t count) {
