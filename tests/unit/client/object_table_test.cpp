@@ -92,7 +92,7 @@ TEST(ObjectTable, HasMoreColumnsWhereItIsWide) {
       table("devices", served(api::Kind::device), true),
       {"NAME   ROLE  STATUS                DIFFERENCES  SEEN  SINCE  CORDONED-BY   MAINTENANCE               "
        "MESSAGE",
-       "leaf0  leaf  Unreachable,Cordoned            0  95s   28s    operator bob  -                         "
+       "leaf0  leaf  Unreachable,Cordoned            0  95s   30s    operator bob  -                         "
        "no answer within 2000 ms"});
   expect_lines(
       table("revisions", served(api::Kind::revision), true),
@@ -153,8 +153,8 @@ TEST(ObjectText, ShowsConditionsWithTheAgeOfTheirProofAndEvents) {
       {"Name:                leaf0", "Labels:              lockstep.dev/role=leaf",
        "Cordoned:", "  At:                2026-11-18T11:07:40Z (40s ago)",
        "  Reason:            optics are replaced", "Observed at:         2026-11-18T11:06:45Z (95s ago)",
-       "Conditions:", "  TYPE       STATUS  REASON       SINCE  PROVEN   MESSAGE",
-       "  Ready      False   Unreachable  28s    95s ago  no answer within 2000 ms",
+       "Conditions:", "  TYPE       STATUS   REASON       SINCE  PROVEN   MESSAGE",
+       "  Ready      False    Unreachable  30s    95s ago  no answer within 2000 ms",
        "Events:", "  5s         Warning  Unreadable  device/leaf0  no answer"});
 }
 

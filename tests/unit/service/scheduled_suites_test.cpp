@@ -29,7 +29,6 @@ class ScheduledSuites : public ServiceLab {
       return out;
     };
   }
-  ~ScheduledSuites() override { kill(); }
 
   static std::string suite(const std::string& schedule) {
     return std::string(kSuite) + "  onSchedule: " + schedule + "\n";
