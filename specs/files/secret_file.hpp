@@ -17,8 +17,8 @@ namespace lockstep {
 // to others; run "chmod 600 FILE"'.
 Result<Done> check_secret_file(const std::string& file, std::string_view what);
 
-// The one secret of a file, a token or a password, without the line breaks at its end. Errors (denied): it can't
-// be read, is empty or longer than 4 KiB, or others may access it.
+// The one secret of a file, a token or a password, without the line breaks at its end. Errors (denied): it
+// can't be read, is empty or longer than 4 KiB, or others may access it.
 Result<std::string> read_secret(const std::string& file);
 
 // Nobody else may write it; others may read it. Denied, with what somebody else could do: `danger`, such as

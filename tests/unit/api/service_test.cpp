@@ -1,6 +1,6 @@
 // The API over a real service of simulated devices: somebody approves by HTTP, and the device gets the value.
 #include <atomic>
-#include <thread>
+#include <future>
 
 #include "api_client.hpp"
 #include "reconciler/api/service_api.hpp"
@@ -35,24 +35,19 @@ class ServiceOverApi : public ServiceLab {
   // time goes no faster.
   template <class T>
   T meanwhile(const std::function<T(api::ApiClient&)>& ask) {
-    std::atomic<bool> over = false;
-    T out;
-    std::jthread other([&] {
+    std::future<T> out = std::async(std::launch::async, [&] {
       api::ApiClient client(api_->server().port(0));
       client.as("alpha");
-      out = ask(client);
-      over = true;
+      return ask(client);
     });
-    while (!over) {
-      constexpr std::chrono::milliseconds kPause{1};
+    constexpr std::chrono::milliseconds kPause{1};
+    while (out.wait_for(kPause) != std::future_status::ready) {
       bool passed = false;
       executor.at(executor.now() + kPause, [&passed] { passed = true; });
       while (!passed && executor.step()) {
       }
-      std::this_thread::sleep_for(kPause);
     }
-    other.join();
-    return out;
+    return out.get();
   }
   nlohmann::json get(const std::string& target) {
     return nlohmann::json::parse(
