@@ -54,8 +54,12 @@ Cells cluster_cells(const Json& object, const Looking& by) {
   } else if (const Json* const ready = condition_of(object, "Ready"); ready != nullptr) {
     doing = text_at(*ready, "message");
   }
+  // The reason of Ready says so too, unless there is a graver one.
+  const Json* const ready_now = condition_of(object, "Ready");
+  const bool says_so = ready_now != nullptr && text_at(*ready_now, "reason") == "Suspended";
+  const bool also = find_at(object, "spec.suspended") != nullptr && !says_so;
   Cells out{text_at(object, "metadata.name"),
-            ready_of(object, by.terminal, find_at(object, "spec.suspended") != nullptr ? ",Suspended" : ""),
+            ready_of(object, by.terminal, also ? ",Suspended" : ""),
             or_dash(known),
             or_dash(text_at(object, "status.devices.inSync")),
             or_dash(text_at(object, "status.devices.unreachable")),

@@ -76,6 +76,7 @@ struct ListColumns {
   std::array<const char*, 9> fields;  // null: fewer
 };
 constexpr std::array kLists{
+    ListColumns{"drift", {"state", "path", "have", "want", "reason"}},
     ListColumns{"writes", {"step", "device", "path", "was", "want", "state", "note"}},
     ListColumns{"measured",
                 {"benchmark", "from", "to", "group", "metric", "median", "nominal", "unit", "message"}},

@@ -210,7 +210,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   run_->status.devices = std::make_shared<const std::set<std::string>>(plan.changes(goal_->may_run));
   doing_ = Doing::applying;
   happened(ServiceEvent::Kind::change_began, "Revision/" + goal_->id.source,
-           fmt::format("{} steps", run_->status.steps));
+           fmt::format("{} step{}", run_->status.steps, run_->status.steps == 1 ? "" : "s"));
   apply_ = session.make_apply(plan.to_run(goal_->may_run), std::move(left), run_->request, hooks());
   apply_->start([this](Applied applied) {
     seams_.executor.defer(callbacks_.bind([this, applied = std::move(applied)] {

@@ -19,8 +19,10 @@ void add_items(const DriftReport& report, DeviceStatus& status) {
     ++object.counts[state];
     object.manual += is_manual ? 1 : 0;
   }
-  const std::size_t kept = std::min(report.items.size(), kItemsKept);
-  status.items.assign(report.items.begin(), report.items.begin() + static_cast<std::ptrdiff_t>(kept));
+  // What differs must not be lost behind what the device does not support.
+  for (const bool differs : {true, false})
+    for (const DriftEntry& item : report.items)
+      if (item.differs() == differs && status.items.size() < kItemsKept) status.items.push_back(item);
   for (auto& [name, object] : objects) {
     object.object = name;
     status.objects.push_back(std::move(object));

@@ -55,7 +55,7 @@ struct DeviceStatus {
   std::string boot_id{};
   DriftCounts counts{};
   std::uint32_t manual = 0;            // as ObjectDrift
-  std::vector<DriftEntry> items{};     // the first kItemsKept
+  std::vector<DriftEntry> items{};     // the first kItemsKept, those that differ first
   std::vector<ObjectDrift> objects{};  // by name, those that have items
   bool in_sync() const { return complete && differences == 0; }
   std::size_t items_in_all() const { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }

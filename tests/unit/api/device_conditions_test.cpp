@@ -238,6 +238,7 @@ TEST(DeviceStatusOfReport, CountsWhatTheReportHas) {
     item.by_hand = by_hand;
     item.origin.object = object;
   };
+  for (int i = 0; i < 60; ++i) add(DriftState::not_applied, "RoceProfile/roce");
   for (int i = 0; i < 70; ++i)
     add(DriftState::drifted, i % 2 == 0 ? "Fabric/backend" : "HostProfile/training");
   add(DriftState::effect, "Fabric/backend");
@@ -250,6 +251,7 @@ TEST(DeviceStatusOfReport, CountsWhatTheReportHas) {
   const auto snapshot = board.read();
   const DeviceStatus& device = *snapshot->devices[0];
   EXPECT_EQ(device.items.size(), kItemsKept);
+  EXPECT_TRUE(std::ranges::all_of(device.items, &DriftEntry::differs)) << "those first";
   EXPECT_EQ(device.items_in_all(), report.items.size());
   EXPECT_EQ(device.differences, report.differences());
   EXPECT_EQ(device.boot_id, "8d3e");
