@@ -40,7 +40,10 @@ Result<bool> make_folder(const std::string& path, const FolderFor& whom) {
   struct stat opened {};
   if (::fstat(folder.number(), &opened) != 0) return file_error("stat " + path, errno);
   TRY_DONE(check_own(path, opened));
-  if (::fchown(folder.number(), whom.owner, ::getegid()) != 0) return file_error("chown " + path, errno);
+  // A unit of systemd may forbid the call, even where it would change nothing.
+  const bool is_theirs = opened.st_uid == whom.owner && opened.st_gid == ::getegid();
+  if (!is_theirs && ::fchown(folder.number(), whom.owner, ::getegid()) != 0)
+    return file_error("chown " + path, errno);
   if (::fchmod(folder.number(), whom.mode) != 0) return file_error("chmod " + path, errno);
   return true;
 }
