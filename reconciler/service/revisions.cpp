@@ -153,7 +153,6 @@ void Revisions::valid(const RevisionId& revision, const std::string& version, Wa
   }
   Known& newest = known_.front();
   newest.version = version;
-  newest.lost = false;
   if (former && reached_ != revision) newest.former = std::move(former);
   settle(at);
 }
@@ -271,10 +270,7 @@ void Revisions::drifted(const RevisionId& revision, const std::string& why, Wall
 void Revisions::lost(const RevisionId& revision, WallTime at) {
   const auto found = std::ranges::find(known_, revision, &Known::id);
   if (found == known_.end() || &*found == find_last_good() || found->state == State::running) return;
-  found->lost = true;
-  found->drop_plan();
-  if (found->state != State::refused && found->state != State::rejected)
-    found->become(State::superseded, "its files are gone", at);
+  known_.erase(found);
   settle(at);
 }
 

@@ -108,8 +108,8 @@ class Revisions {
   // The goal had been kept, and its devices differ from it in a way that is not healed by itself: it is gone
   // for again, with the approvals that it needs. Nothing happens while another revision is the goal.
   void drifted(const RevisionId& revision, const std::string& why, WallTime at);
-  // Its files are gone (a restart): the one before it is the goal, until its source has it again. What it
-  // needs approval for, and what was approved, stays known. Nothing happens to the last good one.
+  // Its files are gone (a restart), and it was never kept: the one before it is the goal. Nothing happens to
+  // the last good one.
   void lost(const RevisionId& revision, WallTime at);
 
   // Refused (ErrorKind::conflict): the revision is not there, is older than the goal, or none of these steps
@@ -157,12 +157,9 @@ class Revisions {
     std::set<std::string> waits;
     bool whole = true;
     std::set<std::string> approved;
-    bool lost = false;  // its files are gone: only its source can bring it back
 
     std::set<std::string> open() const;  // `waits` without `approved`
-    bool is_out() const {
-      return lost || state == RevisionState::refused || state == RevisionState::rejected;
-    }
+    bool is_out() const { return state == RevisionState::refused || state == RevisionState::rejected; }
     void drop_plan();
     void become(RevisionState next, std::string reason, WallTime at);
     Shown shown() const { return {id, state, why, since, open()}; }

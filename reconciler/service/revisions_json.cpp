@@ -38,7 +38,6 @@ Json Revisions::known_json(const Known& one) {
            {"waits", one.waits},      {"whole", one.whole},
            {"approved", one.approved}};
   if (one.former) out["former"] = *one.former;
-  if (one.lost) out["lost"] = true;
   return out;
 }
 
@@ -71,9 +70,6 @@ Result<Revisions::Known> Revisions::read_known(const Json& json) {
   TRY(one.approved, stored::texts(json, "approved"));
   if (json.contains("former")) {
     TRY(one.former, stored::text(json, "former"));
-  }
-  if (json.contains("lost")) {
-    TRY(one.lost, stored::flag(json, "lost"));
   }
   return one;
 }

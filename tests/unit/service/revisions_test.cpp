@@ -11,22 +11,6 @@ namespace {
 using Steps = std::set<std::string>;
 
 class GoalOfTheService : public RevisionsLab {};
-TEST_P(GoalOfTheService, ALostRevisionThatComesBackStillNeedsTheApprovalOfAnUpgrade) {
-  fetch("a");
-  fetch("b");
-  revisions_.valid(of("b", "2"), "2.0", tick());
-  EXPECT_TRUE(plan(of("b", "2"), {"s"}).empty()) << "compiled to other intents";
-  revisions_.lost(of("b", "2"), tick());
-  revisions_.lost(of("b"), tick());
-  EXPECT_EQ(revisions_.next(), of("a"));
-  EXPECT_EQ(shown(of("b")).state, RevisionState::superseded);
-  revisions_.valid(of("b", "2"), "2.0", tick());
-  EXPECT_TRUE(plan(of("b", "2"), {"s"}).empty()) << "and nobody has approved it since";
-  EXPECT_FALSE(revisions_.next());
-  ASSERT_TRUE(approve(of("b", "2"), {"s"}));
-  EXPECT_EQ(revisions_.next(), of("b", "2"));
-}
-
 INSTANTIATE_TEST_SUITE_P(Revisions, GoalOfTheService, testing::Bool(),
                          [](const auto& test) { return test.param ? "Restarted" : "Straight"; });
 
