@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "drivers/runtime/callback_scope.hpp"
+#include "drivers/runtime/current_epoch.hpp"
 #include "drivers/runtime/random.hpp"
 #include "reconciler/service/circuit_breaker.hpp"
 #include "reconciler/service/goal_plan.hpp"
@@ -257,6 +258,7 @@ class ServiceLoop {
   std::optional<Cluster> cluster_;  // of the first valid specs: the only one that it serves
   std::shared_ptr<Store> store_;    // with the record read; null: it never led
   std::string directory_;           // of the store
+  const std::shared_ptr<CurrentEpoch> epoch_ = std::make_shared<CurrentEpoch>();
   bool leads_ = false;
   std::string why_not_leads_ = "no valid revision of the specs yet";
   std::uint64_t lead_timer_ = 0;

@@ -277,6 +277,7 @@ Result<std::shared_ptr<ServedSession>> ServiceLoop::open_session(OpenedCluster c
   seams.first_hops = seams_.first_hops;
   seams.by_itself = true;
   seams.leads = [this] { return led_store(); };
+  seams.epoch = epoch_;
   TRY(served->session, ClusterSession::open(std::move(cluster), seams));
   return served;
 }

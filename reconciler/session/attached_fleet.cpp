@@ -141,7 +141,7 @@ std::string AttachedFleet::jobs_at(DeviceIndex device) const {
 }
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table,
-                                   const FirstHops& first_hops) {
+                                   const FirstHops& first_hops, std::shared_ptr<CurrentEpoch> epoch) {
   std::optional<DriverTarget::Twin> twin;
   if (cluster.twin) {
     TRY(const TwinReport running, running_twin(cluster));
@@ -150,6 +150,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
     TRY_DONE(one_is_local(cluster));
   }
   AttachedFleet out;
+  if (epoch) out.epoch = std::move(epoch);
   std::vector<FleetDevice> devices;
   const Topology& topology = cluster.compiled.topology;
   for (DeviceIndex i = 0; i < topology.devices.size(); ++i) {

@@ -41,7 +41,8 @@ struct AttachedFleet {
 // The fleet points into the cluster, which must outlive it. `first_hops` is called once, for the devices that
 // are reached over the network; null: the own path is not known.
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table,
-                                   const FirstHops& first_hops = {});
+                                   const FirstHops& first_hops = {},
+                                   std::shared_ptr<CurrentEpoch> epoch = {});
 
 // Indices into the fleet, each once, in the order of the names.
 Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::vector<std::string>& names);

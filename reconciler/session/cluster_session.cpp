@@ -44,7 +44,7 @@ Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster clust
   TRY_DONE(has_devices(cluster));
   std::unique_ptr<ClusterSession> session(new ClusterSession(std::move(cluster), seams));
   TRY_DONE(session->want_restored());
-  TRY(session->attached_, attach_fleet(session->cluster_, seams.drivers, seams.first_hops));
+  TRY(session->attached_, attach_fleet(session->cluster_, seams.drivers, seams.first_hops, seams.epoch));
   session->machines_ = Machines(machines_of(session->attached_), seams.machines, !session->cluster_.twin);
   return session;
 }

@@ -50,6 +50,8 @@ struct SessionSeams {
   // The store of whoever leads the cluster for longer than one change, with leadership; null: the session
   // takes leadership for each change.
   std::function<Result<std::shared_ptr<Store>>()> leads{};
+  // Of whoever leads so, for all of its sessions: to devices they are one leader. Null: the session's own.
+  std::shared_ptr<CurrentEpoch> epoch{};
 };
 
 // A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).

@@ -78,7 +78,10 @@ Result<Lead> ClusterSession::lead(const std::string& command) {
   TRY_DONE(may_have_uuid());
   TRY_DONE(settle_identity(command));
   TRY(std::shared_ptr<Store> opened, leads_ ? leads_() : take_leadership(command));
-  TRY_DONE(attached_.epoch->take(opened->leadership().epoch()));
+  // A leadership that lasts is one leader, unless devices deny it.
+  const std::uint64_t epoch = opened->leadership().epoch();
+  if (leads_ == nullptr || attached_.epoch->leader().epoch != epoch || attached_.epoch->why_over())
+    TRY_DONE(attached_.epoch->take(epoch));
   TRY(std::vector<FileLock> machines, machines_.take(user(), command, executor_.wall_time()));
   return Lead{std::move(opened), std::move(machines), leads_ != nullptr};
 }

@@ -133,5 +133,32 @@ TEST_F(ServiceLab, ARevisionThatIsRefusedAfterAKillIsFollowedByTheLastGoodOne) {
   EXPECT_EQ(good(), "aaaa1");
 }
 
+// An agent denies a second leader of one epoch: it must be somebody with a copy of the store.
+TEST_F(ServiceLab, ToDevicesAllOfItsSessionsAreOneLeader) {
+  std::set<std::shared_ptr<CurrentEpoch>> epochs;
+  std::set<std::string> leaders;
+  drivers[DriverName::sim].attach = [&,
+                                     attach = drivers[DriverName::sim].attach](const DriverTarget& target) {
+    epochs.insert(target.epoch);
+    return attach(target);
+  };
+  const auto note_leader = [&] {
+    for (const auto& epoch : epochs) leaders.insert(epoch->leader().id);
+  };
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  note_leader();
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(20));
+  ASSERT_EQ(count(Event::healed), 1U);
+  note_leader();
+  commit("bbbb1", 1);
+  run_for(minutes(5));
+  expect_probing(1);
+  note_leader();
+  EXPECT_EQ(epochs.size(), 1U);
+  EXPECT_EQ(leaders.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep
