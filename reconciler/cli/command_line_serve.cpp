@@ -14,8 +14,8 @@ void add_service_commands(CLI::App& app, Arguments& a) {
              "Where the specs are, and how it works (default, without SPECS: /etc/lockstep/serve.yaml)");
   command
       ->add_option("--listen", a.serve.listen,
-                   "Where people and programs reach it: ADDRESS:PORT, or unix:PATH; may be given more than once "
-                   "(default: unix:/run/lockstep/service/api.sock)")
+                   "Where it is reached: ADDRESS:PORT, or unix:PATH; may be given more than once (default: "
+                   "unix:/run/lockstep/service/api.sock)")
       ->allow_extra_args(false)  // else it would take SPECS
       ->option_text("ADDRESS");
   command->add_flag("--no-measure", a.serve.no_measure, "No benchmark gates a change");
