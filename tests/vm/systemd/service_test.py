@@ -139,7 +139,7 @@ class Test:
         self.run(f"kill -9 {self.pid}")
         # RestartSec= later: a client that comes meanwhile waits.
         self.waits(f"[ $(systemctl show -P SubState {UNIT}) = auto-restart ]", "is not to be restarted:")
-        demand(json.loads(self.asks("/api/v1alpha1/devices/gpu1"))["kind"] == "Device", "no answer")
+        demand(json.loads(self.asks("/api/v1alpha1/clusters"))["kind"] == "ClusterList", "no answer")
         self.restarted(1)
         self.goes_on(leads=2, value=62)
 
