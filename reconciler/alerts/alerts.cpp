@@ -28,10 +28,6 @@ constexpr std::string_view kNotLeading = "NotLeading";
 constexpr std::string_view kSourceTrouble = "SourceTrouble";
 constexpr std::string_view kInvalidRevision = "InvalidRevision";
 
-// Verdicts (SuiteRun).
-constexpr std::string_view kFail = "fail";
-constexpr std::string_view kUnknown = "unknown";
-
 // What is so now, as one status says.
 class Causes {
  public:
@@ -87,9 +83,9 @@ class Causes {
   void find_broken_slos() {
     for (const ScheduleStatus& one : status_.schedules) {
       const std::string object = "ValidationSuite/" + one.schedule.suite;
-      if (!one.last || one.last->verdict == kUnknown)
+      if (!one.last || one.last->verdict == bench::Verdict::unknown)
         unknown_.insert(object);
-      else if (one.last->verdict == kFail)
+      else if (one.last->verdict == bench::Verdict::fail)
         add(AlertKind::slo_broken, object, "", one.last->message, one.last->at);
     }
   }

@@ -67,7 +67,7 @@ Json schedules_json(const std::vector<ScheduleStatus>& all) {
     put_text(shown, "whyNot", one.why_not);
     if (one.last)
       shown["last"] = {{"at", utc_text(one.last->at)},
-                       {"verdict", one.last->verdict},
+                       {"verdict", to_string(one.last->verdict)},
                        {"message", one.last->message},
                        {"run", one.last->run}};
     out.push_back(std::move(shown));

@@ -54,7 +54,7 @@ void takes_listing(CLI::App* command, Arguments& a, GetOptions& get) {
   command->add_option("--limit", get.limit, "At most so many objects")->check(CLI::PositiveNumber);
   command->add_option("--sort-by", get.sort_by, "Sort by a field, such as .status.differences")
       ->option_text("PATH");
-  command->add_flag("-w,--watch", get.watch, "Then tell each change, until Ctrl-C");
+  command->add_flag("-w,--watch", get.watch, "Then show each change, until Ctrl-C");
   command->add_flag("--output-watch-events", get.watch_types,
                     "Of --watch: ADDED, MODIFIED or DELETED with each");
   command->add_flag("--no-headers", get.no_headers, "A table without its header");
@@ -71,7 +71,8 @@ void add_reading(CLI::App& app, Arguments& a) {
       command
           ->add_option("WORDS", a.client.get.words,
                        "KIND [NAME ...], or KIND/NAME ...; kinds: clusters (the service "
-                       "itself), revisions, devices, changes, benchmarkruns, events")
+                       "itself), revisions, devices, changes, benchmarkruns, events, and those of the specs, "
+                       "such as fabrics")
           ->required()
           ->option_text("KIND [NAME ...]");
   takes_kinds(a, words);

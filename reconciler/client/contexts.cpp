@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -135,19 +134,13 @@ const Type& struct_type<ContextsDocument>() {
 namespace lockstep::client {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-std::string file_beside(const std::string& config, const Said<std::string>& file) {
-  if (!file.said) return "";
-  std::error_code ignored;  // then it is as it was written
-  const fs::path path = fs::path(config).parent_path() / *file;
-  const fs::path whole = fs::absolute(path, ignored).lexically_normal();
-  return whole.empty() ? path.string() : whole.string();
+std::string named_file(const std::string& config, const Said<std::string>& file) {
+  return file.said ? file_beside(config, *file) : "";
 }
 
 struct ReadContexts {
@@ -162,9 +155,9 @@ Result<ReadContexts> parse(const std::string& file, std::string text) {
   const WrittenContexts& spec = *out.document.spec;
   out.contexts.current = spec.current.or_else("");
   for (const WrittenContext& one : spec.contexts)
-    out.contexts.all.push_back({*one.name, *one.server, file_beside(file, one.ca),
-                                file_beside(file, one.certificate), file_beside(file, one.key),
-                                file_beside(file, one.token_file)});
+    out.contexts.all.push_back({*one.name, *one.server, named_file(file, one.ca),
+                                named_file(file, one.certificate), named_file(file, one.key),
+                                named_file(file, one.token_file)});
   return out;
 }
 

@@ -1,6 +1,6 @@
 #include "reconciler/client/human_age.hpp"
 
-#include <ctime>
+#include "reconciler/store/utc_text.hpp"
 
 namespace lockstep::client {
 
@@ -28,16 +28,8 @@ std::string human_duration(std::chrono::seconds length) {
   return std::to_string(days / kYear) + "y";
 }
 
-std::optional<WallTime> parse_utc(std::string_view text) {
-  std::tm utc{};
-  const std::string whole(text);
-  const char* const end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&utc));
-}
-
-std::string human_age(std::string_view text, WallTime now) {
-  const auto at = parse_utc(text);
+std::string human_age(const std::string& text, WallTime now) {
+  const auto at = utc_time(text);
   return at ? human_duration(std::chrono::duration_cast<std::chrono::seconds>(now - *at)) : "<unknown>";
 }
 

@@ -6,6 +6,7 @@
 
 #include "reconciler/client/human_age.hpp"
 #include "reconciler/client/object_fields.hpp"
+#include "reconciler/store/utc_text.hpp"
 
 namespace lockstep::client {
 namespace {
@@ -124,8 +125,8 @@ Cells device_cells(const Json& object, const Looking& by) {
 
 Cells change_cells(const Json& object, const Looking& by) {
   const std::string outcome = text_at(object, "status.outcome");
-  const auto begun = parse_utc(text_at(object, "status.begun"));
-  const auto ended = parse_utc(text_at(object, "status.ended"));
+  const auto begun = utc_time(text_at(object, "status.begun"));
+  const auto ended = utc_time(text_at(object, "status.ended"));
   Cells out{text_at(object, "metadata.name"),
             or_dash(outcome),
             std::to_string(size_at(object, "status.devices")),

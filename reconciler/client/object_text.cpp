@@ -10,6 +10,7 @@
 #include "reconciler/client/object_table.hpp"
 #include "reconciler/client/step_text.hpp"
 #include "reconciler/report/table.hpp"
+#include "reconciler/store/utc_text.hpp"
 
 namespace lockstep::client {
 namespace {
@@ -44,7 +45,7 @@ std::string indented(std::string_view lines) {
 Shown scalar_text(const Json& value, WallTime now) {
   if (!value.is_string()) return Shown(one_line(value));
   const auto& text = value.get_ref<const std::string&>();
-  return parse_utc(text) ? compose("{} ({} ago)", text, human_age(text, now)) : compose("{}", text);
+  return utc_time(text) ? compose("{} ({} ago)", text, human_age(text, now)) : compose("{}", text);
 }
 
 class Describing {

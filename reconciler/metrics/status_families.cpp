@@ -104,7 +104,7 @@ void add_change(Families& out, const ServiceStatus& status) {
 void add_suites(Families& out, const ServiceStatus& status) {
   out.begin("lockstep_suite_slo_broken", "1: the suite's last run by the clock found that an SLO is broken.");
   for (const ScheduleStatus& one : status.schedules)
-    if (one.last) out.add(one.last->verdict == "fail" ? 1 : 0, {{"suite", one.schedule.suite}});
+    if (one.last) out.add(one.last->verdict == bench::Verdict::fail ? 1 : 0, {{"suite", one.schedule.suite}});
   out.begin("lockstep_suite_measured_timestamp_seconds", "When the suite was last measured by the clock.");
   for (const ScheduleStatus& one : status.schedules)
     if (one.last) out.add(seconds(one.last->at), {{"suite", one.schedule.suite}});

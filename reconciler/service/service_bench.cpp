@@ -63,8 +63,7 @@ void ServiceLoop::note_measured(const Bench& bench, const Result<ScheduledRun>& 
     return;
   }
   const bench::Verdict verdict = verdict_of(run->outcomes);
-  SuiteRun last{
-      .at = now(), .verdict = std::string(to_string(verdict)), .message = verdict_sentence(run->outcomes)};
+  SuiteResult last{.at = now(), .verdict = verdict, .message = verdict_sentence(run->outcomes)};
   if (const std::string left_out = left_out_sentence(run->outcomes); !left_out.empty())
     last.message += "; " + left_out;
   if (run->recorded && *run->recorded) last.run = **run->recorded;

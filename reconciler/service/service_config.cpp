@@ -1,6 +1,5 @@
 #include "reconciler/service/service_config.hpp"
 
-#include <filesystem>
 #include <utility>
 
 #include "specs/files/read_file.hpp"
@@ -11,8 +10,6 @@
 
 namespace lockstep {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kServiceKind = "ServiceConfig";
 // As systemd tells the process where they are; no other variable is replaced.
@@ -162,10 +159,7 @@ Result<std::string> beside(const std::string& config, const Said<std::string>& f
                        "gives them (systemd.exec(5))"};
     name.replace(0, kCredentials.size(), credentials_folder() + "/");
   }
-  std::error_code ignored;  // then it is as it was written
-  const fs::path path = fs::path(config).parent_path() / name;
-  const fs::path whole = fs::absolute(path, ignored).lexically_normal();
-  return whole.empty() ? path.string() : whole.string();
+  return file_beside(config, name);
 }
 
 Result<GitSettings> git_of(const std::string& file, const ServiceGit& git) {

@@ -58,7 +58,7 @@ struct RunStatus {
 struct ScheduleStatus {
   SuiteSchedule schedule;
   WallTime due{};
-  std::optional<SuiteRun> last{};
+  std::optional<SuiteResult> last{};
   std::string why_not{};  // why the newest run was not judged; empty: it was, or there is none
   bool runs = false;      // now
 };

@@ -6,24 +6,29 @@
 #include <utility>
 
 #include "reconciler/service/stored_fields.hpp"
+#include "specs/language/said.hpp"
+#include "specs/language/words.hpp"
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::json;
 
-Json run_json(const SuiteRun& run) {
+Json run_json(const SuiteResult& run) {
   return {{"at", stored::time_json(run.at)},
-          {"verdict", run.verdict},
+          {"verdict", to_string(run.verdict)},
           {"message", run.message},
           {"run", run.run}};
 }
 
-Result<SuiteRun> read_run(const Json& json) {
+Result<SuiteResult> read_run(const Json& json) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-  SuiteRun run;
+  SuiteResult run;
   TRY(run.at, stored::time(json, "at"));
-  TRY(run.verdict, stored::text(json, "verdict"));
+  TRY(const std::string verdict, stored::text(json, "verdict"));
+  const auto known = spelled<bench::Verdict>(verdict);
+  if (!known) return stored::damaged("'verdict' is none");
+  run.verdict = *known;
   TRY(run.message, stored::text(json, "message"));
   TRY(run.run, stored::number(json, "run", kMost));
   return run;
@@ -117,7 +122,7 @@ std::optional<WallTime> SuiteClock::next_of(const std::string& suite) const {
   return due_at(*found);
 }
 
-void SuiteClock::judged(const std::string& suite, WallTime began, SuiteRun run) {
+void SuiteClock::judged(const std::string& suite, WallTime began, SuiteResult run) {
   const auto found = times_.find(suite);
   if (found == times_.end()) return;  // its specs are gone
   found->second = {.since = began, .last = std::move(run)};

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/judge.hpp"
 #include "drivers/posix/call.hpp"
 #include "specs/language/catalog.hpp"
 #include "specs/model/result.hpp"
@@ -31,18 +32,18 @@ struct SuiteSchedule {
 // Those of the specs that have `onSchedule`.
 std::vector<SuiteSchedule> schedules_in(const Catalog& catalog);
 
-struct SuiteRun {
-  WallTime at{};          // when it was over
-  std::string verdict{};  // "pass", "fail", "unknown"
+struct SuiteResult {
+  WallTime at{};  // when it was over
+  bench::Verdict verdict = bench::Verdict::unknown;
   std::string message{};  // for a reader
-  std::uint64_t run = 0;  // its number in the store; 0: it is not recorded
+  std::uint64_t run = 0;  // of the store; 0: it is not recorded
 };
 
 struct SuiteTimes {
-  WallTime since{};                 // when the last run began that counts, or the suite was first seen
-  std::optional<WallTime> again{};  // a run was not judged: not before this
-  std::optional<SuiteRun> last{};   // that was judged
-  std::string why_not{};            // why the newest run was not judged; empty: it was
+  WallTime since{};                   // when the last run began that counts, or the suite was first seen
+  std::optional<WallTime> again{};    // a run was not judged: not before this
+  std::optional<SuiteResult> last{};  // that was judged
+  std::string why_not{};              // why the newest run was not judged; empty: it was
 };
 
 class SuiteClock {
@@ -57,7 +58,7 @@ class SuiteClock {
   std::optional<WallTime> next(WallTime now);
   std::optional<WallTime> next_of(const std::string& suite) const;
 
-  void judged(const std::string& suite, WallTime began, SuiteRun run);
+  void judged(const std::string& suite, WallTime began, SuiteResult run);
   // `counts`: the next one comes an interval after it began, as if it had been judged.
   void not_judged(const std::string& suite, WallTime began, WallTime ended, const std::string& why,
                   bool counts);

@@ -93,12 +93,10 @@ GateChoice ClusterBench::choice() const {
   for (const TopologyDevice& device : topology.devices) out.affected.devices.push_back(device.name);
   out.whole = out.affected;
   out.budget = request_.budget / 2;
-  const auto leave_out = [&](const std::string& device) {
+  out.in_maintenance = in_maintenance(ground_.cluster);
+  for (const std::string& device : request_.left_out)
     if (const DeviceIndex index = topology.find_device(device); index != kNone)
       out.in_maintenance.insert(index);
-  };
-  for (const auto& [device, why] : ground_.cluster.maintenance) leave_out(device);
-  for (const std::string& device : request_.left_out) leave_out(device);
   return out;
 }
 
@@ -144,7 +142,7 @@ ClusterBench::Answer ClusterBench::judged() {
     return ScheduledRun{.why_not = left_out.empty() ? "there is no pair to measure" : left_out};
   }
   ScheduledRun out{.outcomes = *std::move(taken_->outcomes)};
-  out.recorded = ground_.record(out.outcomes, *taken_->turn);
+  out.recorded = ground_.record(out.outcomes, taken_->input.config_hash, *taken_->turn);
   return out;
 }
 

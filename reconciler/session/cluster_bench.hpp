@@ -44,7 +44,8 @@ struct BenchGround {
   const std::string& directory;
   std::function<std::unique_ptr<ClusterObserve>()> observe;
   std::function<Result<MeasureInput>()> input;  // as of now
-  std::function<Result<std::uint64_t>(const std::vector<SuiteOutcome>& outcomes, const FileLock& turn)>
+  std::function<Result<std::uint64_t>(const std::vector<SuiteOutcome>& outcomes,
+                                      const std::string& config_hash, const FileLock& turn)>
       record;
 };
 

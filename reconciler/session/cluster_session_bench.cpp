@@ -95,11 +95,10 @@ std::unique_ptr<ClusterBench> ClusterSession::make_bench(ScheduledBench request)
                        return input_for(store->blobs());
                      },
                      .record = [this, command = request.command, author = request.author](
-                                   const std::vector<SuiteOutcome>& outcomes,
+                                   const std::vector<SuiteOutcome>& outcomes, const std::string& config_hash,
                                    const FileLock& turn) -> Result<std::uint64_t> {
                        TRY(const std::unique_ptr<Store> store, read_store());
-                       MeasuredRun run = run_of(
-                           outcomes, {}, measured_under(command, author, config_hash(cluster_.compiled)));
+                       MeasuredRun run = run_of(outcomes, {}, measured_under(command, author, config_hash));
                        return record(*store, run, turn);
                      }};
   return std::make_unique<ClusterBench>(std::move(ground), std::move(request));

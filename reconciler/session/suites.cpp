@@ -102,6 +102,14 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   return input;
 }
 
+std::set<DeviceIndex> in_maintenance(const OpenedCluster& cluster) {
+  std::set<DeviceIndex> out;
+  for (const auto& [device, why] : cluster.maintenance)
+    if (const DeviceIndex index = cluster.compiled.topology.find_device(device); index != kNone)
+      out.insert(index);
+  return out;
+}
+
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
   GateMeasurement out;
   out.without_benchmark = without_benchmark(outcomes);
@@ -169,7 +177,7 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
                            .pending = touched_by(question.pending),
                            .whole = touched_by(question.whole),
                            .left_out = ran_jobs(),
-                           .in_maintenance = in_maintenance(),
+                           .in_maintenance = in_maintenance(cluster_),
                            .also = named_by(question.also),
                            .pending_until = question.pending_until};
   if (!question.only.empty())  // of a benchmark with rings, all of them
@@ -207,14 +215,6 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
 
 bool SuiteGate::crosses(const std::string& subject, const BlastRadius& changed) const {
   return subject.empty() ? !changed.empty() : paths_.cross(subject, changed);
-}
-
-std::set<DeviceIndex> SuiteGate::in_maintenance() const {
-  std::set<DeviceIndex> out;
-  for (const auto& [device, why] : cluster_.maintenance)
-    if (const DeviceIndex index = cluster_.compiled.topology.find_device(device); index != kNone)
-      out.insert(index);
-  return out;
 }
 
 // A run leaves the same hosts out from its first measurement to its last.

@@ -31,6 +31,9 @@ struct MeasureHooks {
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
+// Devices of which nothing is measured.
+std::set<DeviceIndex> in_maintenance(const OpenedCluster& cluster);
+
 // What a gate compares: a figure for each SLO over each pair; higher is better for every bound.
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 
@@ -76,7 +79,6 @@ class SuiteGate final : public Measurer {
 
  private:
   std::set<DeviceIndex> ran_jobs();
-  std::set<DeviceIndex> in_maintenance() const;
 
   const OpenedCluster& cluster_;
   const MeasureInput input_;

@@ -1,5 +1,7 @@
 #include "specs/language/config_file.hpp"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "specs/language/api_version.hpp"
@@ -37,6 +39,13 @@ Result<Done> load_config(const std::string& file, std::string text, const Type& 
   reporter.finish();
   if (has_errors(wrong)) return Error{ErrorKind::invalid_spec, excerpts(wrong, sources, Colour::off)};
   return Done{};
+}
+
+std::string file_beside(const std::string& config, const std::string& name) {
+  std::error_code ignored;
+  const std::filesystem::path path = std::filesystem::path(config).parent_path() / name;
+  const std::filesystem::path whole = std::filesystem::absolute(path, ignored).lexically_normal();
+  return whole.empty() ? path.string() : whole.string();
 }
 
 }  // namespace lockstep

@@ -26,4 +26,8 @@ struct ConfigWords {
 Result<Done> load_config(const std::string& file, std::string text, const Type& type, void* document,
                          const ConfigWords& words);
 
+// The whole path of a file that a config names: relative ones are relative to the config's folder. As it was
+// written, if the current folder is not to be had.
+std::string file_beside(const std::string& config, const std::string& name);
+
 }  // namespace lockstep

@@ -19,6 +19,7 @@ int main() {
   metrics.notifications_dropped("webhook", 3);
   ServiceStatus status = api::full_status();
   status.counts.gates[static_cast<std::size_t>(GateVerdict::pass)] = 2;
-  status.schedules = {{.schedule = {.suite = "slo"}, .last = SuiteRun{begun, "fail", "", 7}}};
+  status.schedules = {
+      {.schedule = {.suite = "slo"}, .last = SuiteResult{begun, bench::Verdict::fail, "", 7}}};
   std::cout << metrics.text(std::make_shared<const ServiceStatus>(std::move(status)));
 }

@@ -129,25 +129,26 @@ TEST_F(Alerts, ARefusedRevisionCountsWhileItIsTheNewest) {
 }
 
 TEST_F(Alerts, ABrokenSloIsToldUntilARunSaysOtherwise) {
+  using bench::Verdict;
   ServiceStatus status = api::quiet_status();
   status.schedules = {{.schedule = {.suite = "slo"}}};
-  const auto ran = [&](const char* verdict, int second) {
-    status.schedules[0].last = SuiteRun{at_second(second), verdict, "bandwidth min", 7};
+  const auto ran = [&](Verdict verdict, int second) {
+    status.schedules[0].last = SuiteResult{at_second(second), verdict, "bandwidth min", 7};
     return look(status, second);
   };
   EXPECT_EQ(look(status, 0), Changes{});
-  EXPECT_EQ(ran("pass", 10), Changes{});
-  EXPECT_EQ(ran("fail", 20), Changes{"+pod1/slo/ValidationSuite/slo/"});
-  EXPECT_EQ(ran("fail", 30), Changes{});
+  EXPECT_EQ(ran(Verdict::pass, 10), Changes{});
+  EXPECT_EQ(ran(Verdict::fail, 20), Changes{"+pod1/slo/ValidationSuite/slo/"});
+  EXPECT_EQ(ran(Verdict::fail, 30), Changes{});
   EXPECT_EQ(open("pod1/slo/ValidationSuite/slo/").since, at_second(20));
-  EXPECT_EQ(ran("unknown", 40), Changes{}) << "nobody knows";
+  EXPECT_EQ(ran(Verdict::unknown, 40), Changes{}) << "nobody knows";
   const ServiceStatus with_it = status;
   status.schedules.clear();
   status.devices = nullptr;
   EXPECT_EQ(look(status, 50), Changes{}) << "nothing is watched";
   status = with_it;
-  EXPECT_EQ(ran("pass", 60), Changes{"-pod1/slo/ValidationSuite/slo/"});
-  ran("fail", 70);
+  EXPECT_EQ(ran(Verdict::pass, 60), Changes{"-pod1/slo/ValidationSuite/slo/"});
+  ran(Verdict::fail, 70);
   status.schedules.clear();
   EXPECT_EQ(look(status, 80), Changes{"-pod1/slo/ValidationSuite/slo/"}) << "the specs have it no more";
 }

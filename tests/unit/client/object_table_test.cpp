@@ -9,6 +9,7 @@
 #include "reconciler/api/objects.hpp"
 #include "reconciler/client/human_age.hpp"
 #include "reconciler/client/object_text.hpp"
+#include "reconciler/store/utc_text.hpp"
 #include "tests/unit/api/fake_desk.hpp"
 #include "tests/unit/api/sample_status.hpp"
 
@@ -74,7 +75,7 @@ TEST(ObjectTable, ShowsWhatOneWantsToKnowOfEachKind) {
 
 // Half an hour after they ended.
 TEST(ObjectTable, ShowsWhatIsStored) {
-  const WallTime then = *parse_utc("2026-11-21T10:35:26Z");
+  const WallTime then = *utc_time("2026-11-21T10:35:26Z");
   const Json change = api::change_object("pod1", false, api::sample_change(), true, {});
   EXPECT_EQ(ObjectTable(*find_kind("changes"), false, Terminal{}).table({&change}, then),
             "NAME  OUTCOME  DEVICES  STEPS  AGE  TOOK  AUTHOR        REASON\n"

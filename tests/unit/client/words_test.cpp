@@ -10,6 +10,7 @@
 #include "reconciler/client/human_age.hpp"
 #include "reconciler/client/object_kinds.hpp"
 #include "reconciler/client/server_address.hpp"
+#include "reconciler/store/utc_text.hpp"
 #include "tests/unit/api/temporary_path.hpp"
 
 namespace lockstep::client {
@@ -51,7 +52,7 @@ TEST(HumanAge, IsThatOfKubectl) {
 }
 
 TEST(HumanAge, ReadsTimesAndNothingElse) {
-  const auto at = parse_utc("2026-11-21T10:05:26Z");  // by date(1): 1795255526
+  const auto at = utc_time("2026-11-21T10:05:26Z");  // by date(1): 1795255526
   ASSERT_TRUE(at);
   EXPECT_EQ(std::chrono::system_clock::to_time_t(*at), 1'795'255'526);
   EXPECT_EQ(human_age("2026-11-21T10:05:26Z", *at + seconds(5)), "5s");

@@ -75,8 +75,9 @@ TEST_F(Metrics, PutEachDeviceInOneCondition) {
 TEST_F(Metrics, TellOfSuitesThatWereMeasured) {
   ServiceStatus status = api::quiet_status();
   status.schedules = {
-      {.schedule = {.suite = "slo"}, .last = SuiteRun{api::at_second(9), "fail", "", 7}},
-      {.schedule = {.suite = "latency"}, .last = SuiteRun{api::at_second(8), "unknown", "", 8}},
+      {.schedule = {.suite = "slo"}, .last = SuiteResult{api::at_second(9), bench::Verdict::fail, "", 7}},
+      {.schedule = {.suite = "latency"},
+       .last = SuiteResult{api::at_second(8), bench::Verdict::unknown, "", 8}},
       {.schedule = {.suite = "new"}}};
   const Samples all = samples(status);
   EXPECT_EQ(all.at("lockstep_suite_slo_broken{suite=\"slo\"}"), 1);

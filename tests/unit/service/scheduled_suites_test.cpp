@@ -62,7 +62,7 @@ TEST_F(ScheduledSuites, ASuiteIsMeasuredEachInterval) {
   EXPECT_EQ(pairs, (std::set<std::string>{"gpu1 gpu2", "gpu2 gpu1"}));
   EXPECT_EQ(told(Kind::measured), began.size());
   ASSERT_TRUE(shown().last);
-  EXPECT_EQ(shown().last->verdict, "pass");
+  EXPECT_EQ(shown().last->verdict, bench::Verdict::pass);
   // The store says so too.
   const auto store = open_store(state(), {.cluster = service->status()->cluster});
   ASSERT_TRUE(store) << store.error().text();
@@ -88,7 +88,7 @@ TEST_F(ScheduledSuites, ABrokenSloIsToldOnlyIfItIsBrokenTwice) {
   run_for(minutes(70));
   EXPECT_EQ(told(Kind::slo_broken), 1U);
   ASSERT_TRUE(shown().last);
-  EXPECT_EQ(shown().last->verdict, "fail");
+  EXPECT_EQ(shown().last->verdict, bench::Verdict::fail);
   EXPECT_NE(shown().last->message.find("gpu1:rail0"), std::string::npos) << shown().last->message;
   EXPECT_EQ(good(), "aaaa1") << "no change is undone for it";
 }
@@ -108,7 +108,7 @@ TEST_F(ScheduledSuites, ARestartKeepsTheInterval) {
   start_service();
   run_for(minutes(40));
   EXPECT_EQ(began.size(), 1U);
-  EXPECT_EQ(shown().last->verdict, "pass");
+  EXPECT_EQ(shown().last->verdict, bench::Verdict::pass);
 }
 
 TEST_F(ScheduledSuites, NothingIsMeasuredWhileItIsSuspended) {
@@ -175,7 +175,7 @@ TEST_F(ScheduledSuites, AChangeEndsTheMeasurementAndItIsTriedAgain) {
   run_for(minutes(30));
   EXPECT_GE(began.size(), 1U);
   EXPECT_LE(began.size(), 2U);
-  EXPECT_EQ(shown().last->verdict, "pass");
+  EXPECT_EQ(shown().last->verdict, bench::Verdict::pass);
 }
 
 TEST_F(ScheduledSuites, ALowBudgetMeasuresNothingAndSaysSo) {

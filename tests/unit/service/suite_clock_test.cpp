@@ -76,6 +76,11 @@ TEST(SuiteClock, ADamagedDocumentNamesTheField) {
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().what.find("'since'"), std::string::npos) << read.error().what;
   EXPECT_FALSE(SuiteClock::from_json(nlohmann::json::array()));
+  clock.judged("slo", kStart, {.at = kStart, .verdict = bench::Verdict::fail});
+  document = clock.to_json();
+  ASSERT_TRUE(SuiteClock::from_json(document));
+  document["slo"]["last"]["verdict"] = "perhaps";
+  EXPECT_FALSE(SuiteClock::from_json(document));
 }
 
 // Whatever happens, and however often the service is restarted and its clock is set back: runs that count
@@ -111,7 +116,7 @@ RC_GTEST_PROP(SuiteClock, RunsAreSpacedAndNoneIsForgotten, ()) {
     RC_ASSERT(now - last[due->suite] >= due->every);
     switch (*rc::gen::inRange(0, 3)) {
       case 0:
-        clock.judged(due->suite, now, {.at = now, .verdict = "pass"});
+        clock.judged(due->suite, now, {.at = now, .verdict = bench::Verdict::pass});
         last[due->suite] = now;
         break;
       case 1:
