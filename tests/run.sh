@@ -1,29 +1,35 @@
 #!/usr/bin/env bash
-# run.sh [fast|vm|all|soak|lint|mutants]: runs the tests; installs missing packages.
+# run.sh [fast|vm|all|soak|lint|tsan|mutants]: runs the tests; installs missing packages.
 # fast (the default): the fast suite, built with ASan and UBSan.
 # vm: the tests under Debian's own kernel in an emulated machine.
-# all: fast and vm, and in addition clang-tidy on what the last 40 commits changed; the executor, the engine and the benchmarks
-# under TSan; and, on an optimised build, the twin end to end, 200 seeds of simulated clusters and 250 of a
-# service, and more hostile specs.
+# all: fast and vm, and in addition clang-tidy on what the last commits changed; the executor, the engine and the benchmarks
+# under TSan, if the last 40 commits changed them; and, on an optimised build, the twin end to end, 200 seeds of simulated
+# clusters and 250 of a service, and more hostile specs.
 # soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 20,000 of a service, 100 killed gated applies,
 # 300 applies of which controllers and agents are killed, a change tried on a twin as in CI, and the quickstart through agents;
 # the session and the API of the service under TSan.
-# lint: clang-tidy on everything; some fifteen minutes.
+# lint: clang-tidy on everything; some twenty minutes. tsan: the programs that all runs under TSan.
 # mutants: 200 seeded defects in the engine, one at a time; fails if the tests find too few.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
-  "" | fast | vm | all | soak | lint | mutants) suite=${1:-fast} ;;
-  *) echo "usage: tests/run.sh [fast|vm|all|soak|lint|mutants]" >&2; exit 2 ;;
+  "" | fast | vm | all | soak | lint | tsan | mutants) suite=${1:-fast} ;;
+  *) echo "usage: tests/run.sh [fast|vm|all|soak|lint|tsan|mutants]" >&2; exit 2 ;;
 esac
 
+# phase WHAT: what begins, and when: CI has a time limit.
+phase() { echo "== $SECONDS s: $1"; }
+
 fast() {
+  phase "the fast suite's build"
   cmake --preset asan >/dev/null
   cmake --build --preset asan
+  phase "the fast suite"
   # Two tests at a time, of which at most one uses a real kernel and real daemons (RESOURCE_LOCK kernel).
   ctest --preset asan --parallel 2 --no-tests=error --label-regex fast
 }
 
+tsan_programs=(unit_engine unit_bench unit_runtime)
 # under_tsan PROGRAM...: the longest first.
 under_tsan() {
   cmake --preset tsan >/dev/null
@@ -35,20 +41,28 @@ under_tsan() {
 
 # Lints the shipped code for what the compiler does not report (.clang-tidy lists the checks, and why others are off).
 # stderr has thousands of lines that count suppressed warnings of headers: shown only on failure.
-# clang_tidy [COMMIT]: only what has changed since that commit; everything, if git does not have it (a shallow clone).
+# clang_tidy [MOST]: what the last 40 commits changed, the newest first, and at most MOST units (12 take some four minutes, and
+# one header can change all). Everything without MOST, or if git does not have these commits (a shallow clone).
 clang_tidy() {
-  local changed=build/asan/clang-tidy.changed unit units=()
-  if [ -z "${1:-}" ] || ! git diff --name-only "$1" >"$changed" 2>/dev/null; then
-    echo / >"$changed"
-  else
-    sed -i "s#^#$PWD/#" "$changed"
+  local changed=build/asan/clang-tidy.changed unit all=() units=() back=0 most=${1:-}
+  # The sources as the build compiles them: in unity files of sixteen, and some separately.
+  mapfile -t all < <(jq -r '.[].file' build/asan/compile_commands.json |
+                     grep -E "^$PWD/(build/asan/)?(specs|drivers|bench|reconciler|examples)/")
+  if [ -z "$most" ] || ! git rev-parse -q --verify HEAD~40 >/dev/null; then
+    units=("${all[@]}") most=${#all[@]}
   fi
-  # The sources as the build compiles them: in unity files of eight, and some separately.
-  while read -r unit; do
-    if grep -qFf "$changed" <(echo "$unit"; case $unit in */Unity/*) cat "$unit" ;; esac); then units+=("^$unit\$"); fi
-  done < <(jq -r '.[].file' build/asan/compile_commands.json | grep -E "^$PWD/(build/asan/)?(specs|drivers|bench|reconciler|examples)/")
+  while [ "$back" -lt 40 ] && [ ${#units[@]} -lt "$most" ]; do
+    back=$((back + 1))
+    git diff --name-only "HEAD~$back" | sed "s#^#$PWD/#" >"$changed"
+    for unit in "${all[@]}"; do
+      case " ${units[*]} " in *" $unit "*) continue ;; esac
+      if grep -qFf "$changed" <(echo "$unit"; case $unit in */Unity/*) cat "$unit" ;; esac); then units+=("$unit"); fi
+    done
+  done
+  [ "$most" = ${#all[@]} ] || echo "clang-tidy of what the last $back commits changed, at most $most of ${#all[@]} units; tests/run.sh lint takes all"
+  units=("${units[@]:0:most}")
   [ ${#units[@]} -gt 0 ] || return 0
-  run-clang-tidy-16 -quiet -p build/asan -checks=-bugprone-suspicious-include "${units[@]}" \
+  run-clang-tidy-16 -quiet -p build/asan -checks=-bugprone-suspicious-include "${units[@]/#/^}" \
     2>build/asan/clang-tidy.log || { cat build/asan/clang-tidy.log >&2; exit 1; }
 }
 
@@ -56,6 +70,7 @@ clang_tidy() {
 optimised() {
   cmake --preset bench >/dev/null
   cmake --build --preset bench --target "${@:2}"
+  phase "the tests of $1"
   # Three at a time on two processors: many of these tests mostly wait. Those that measure run alone.
   ctest --preset bench --parallel 3 --no-tests=error --label-regex "$1"
 }
@@ -81,11 +96,19 @@ case $suite in
     cmake --build --preset asan  # generated sources
     clang_tidy
     ;;
+  tsan) under_tsan "${tsan_programs[@]}" ;;
   mutants) mutants ;;
   all)
     fast
-    under_tsan unit_engine unit_bench unit_runtime
-    clang_tidy HEAD~40
-    optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests vm_tests unit_compile perf_plan_fleet
+    if git diff --quiet HEAD~40 -- {bench,drivers/{runtime,sim},reconciler/engine,tests/unit/{bench,engine,runtime}} 2>/dev/null; then
+      phase "nothing changed that runs under TSan"
+    else
+      phase "TSan"
+      under_tsan "${tsan_programs[@]}"
+    fi
+    phase "clang-tidy"
+    clang_tidy 12
+    phase "an optimised build"
+    optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests print_metrics vm_tests unit_compile perf_plan_fleet
     ;;
 esac

@@ -6,14 +6,10 @@
 #include <functional>
 
 #include "bench/tcp/controller.hpp"
+#include "bench/tcp/probe_plan.hpp"
 
 namespace lockstep::bench {
 namespace {
-
-bool collective(Workload workload) {
-  return workload == Workload::ring_allreduce || workload == Workload::tree_allreduce ||
-         workload == Workload::all_to_all || workload == Workload::incast || workload == Workload::barrier;
-}
 
 bool carried(Workload workload) {
   return workload == Workload::stream || workload == Workload::write_bandwidth ||

@@ -9,7 +9,7 @@
 namespace lockstep::bench::verbs {
 namespace {
 
-constexpr std::size_t completions_at_once = 16;
+constexpr std::size_t completions_per_poll = 16;
 
 // Shared by all roles: progress, the clock, the send queue.
 class PingPong {
@@ -122,7 +122,7 @@ class PingPong {
   Patience patience_;
   std::uint8_t* mark_sent_;
   std::uint8_t* mark_received_;
-  std::array<ibv_wc, completions_at_once> completions_{};
+  std::array<ibv_wc, completions_per_poll> completions_{};
   Transfer out_;
   std::uint64_t begin_ = 0;
   std::uint64_t sent_at_ = 0;

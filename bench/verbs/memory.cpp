@@ -25,7 +25,7 @@ void* map(std::uint64_t bytes, int flags) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-std::string said(int error) { return std::generic_category().message(error); }
+std::string errno_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
@@ -36,12 +36,14 @@ Result<Region> Region::make(std::uint64_t bytes) {
   // On a machine with huge pages but none free mmap fails: hugetlb reserves them at once (mmap(2)).
   void* at = bytes < huge_page ? nullptr : map(out.mapped_, MAP_HUGETLB | MAP_HUGE_2MB);
   if (at == nullptr) {
-    if (bytes >= huge_page) out.note_ = "plain pages: no huge page of 2 MiB is free (" + said(errno) + ")";
+    if (bytes >= huge_page)
+      out.note_ = "plain pages: no huge page of 2 MiB is free (" + errno_text(errno) + ")";
     out.mapped_ = rounded(bytes, plain_page);
     at = map(out.mapped_, 0);
   }
   if (at == nullptr)
-    return Error{ErrorKind::refused, "no memory of " + std::to_string(bytes) + " bytes: " + said(errno)};
+    return Error{ErrorKind::refused,
+                 "no memory of " + std::to_string(bytes) + " bytes: " + errno_text(errno)};
   out.start_ = static_cast<std::uint8_t*>(at);
   return out;
 }
@@ -67,7 +69,7 @@ std::string run_near(const HostFiles& files, int numa_node) {
   for (const unsigned cpu : *cpus)
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0)
-    return "not near the device: the CPUs of " + node + " are not this process's (" + said(errno) + ")";
+    return "not near the device: the CPUs of " + node + " are not this process's (" + errno_text(errno) + ")";
   return {};
 }
 

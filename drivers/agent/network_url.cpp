@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kScheme = "https://";
-constexpr std::size_t kNameMax = 253;  // RFC 1035 2.3.4, as text
+constexpr std::string_view kHttps = "https://";
+constexpr std::size_t kHostMax = 253;  // RFC 1035 2.3.4, as text
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_host_name(char c) {
@@ -17,7 +17,7 @@ bool is_of_host_name(char c) {
 
 // A resolver takes "10.1" for 10.0.0.1 (inet_aton(3)): what ends like an address has to be one.
 bool is_host_name(std::string_view host) {
-  if (host.empty() || host.size() > kNameMax || !std::ranges::all_of(host, is_of_host_name)) return false;
+  if (host.empty() || host.size() > kHostMax || !std::ranges::all_of(host, is_of_host_name)) return false;
   if (host.front() == '.' || host.front() == '-' || host.find("..") != host.npos) return false;
   const std::string_view last = host.substr(host.rfind('.') + 1);
   return !last.empty() && !std::ranges::all_of(last, is_digit);
@@ -61,16 +61,16 @@ Result<AgentEndpoint> parse_authority(std::string_view text) {
 
 std::string AgentEndpoint::text() const {
   const bool v6 = host.find(':') != host.npos;
-  return std::string(kScheme) + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return std::string(kHttps) + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 std::string AgentAddress::text() const { return device + " (" + endpoint.text() + ")"; }
 
 Result<AgentEndpoint> parse_agent_url(std::string_view url) {
   const std::string subject = "agent URL '" + std::string(url) + "'";
-  if (!url.starts_with(kScheme))
+  if (!url.starts_with(kHttps))
     return Error{ErrorKind::invalid_spec, subject + " does not begin with https://"};
-  const std::string_view authority = url.substr(kScheme.size());
+  const std::string_view authority = url.substr(kHttps.size());
   for (const auto& [character, what] : {std::pair{'/', "a path"}, std::pair{'?', "a query"},
                                         std::pair{'#', "a fragment"}, std::pair{'@', "a user name"}})
     if (authority.find(character) != authority.npos)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "drivers/linux/host/setting.hpp"
 #include "drivers/linux/map_words.hpp"
 #include "drivers/linux/route_extras.hpp"
 #include "drivers/linux/route_mtu.hpp"
@@ -149,11 +150,6 @@ void read_sysctls(RowId id, Reading& out) {
              value.error().kind != ErrorKind::unsupported)  // observe() reports it
       out.unread.push_back(Unread{id, {name}, value.error()});
   }
-}
-
-Result<bool> wanted_boolean(const Change& change) {
-  if (change.want.kind() == Value::Kind::boolean) return change.want.as_boolean();
-  return Error{ErrorKind::invalid_spec, change.path.text() + " takes true or false, and can't be unset"};
 }
 
 Result<Done> write_admin(Session& session, const Change& change) {

@@ -270,6 +270,8 @@ void add_generate_commands(CLI::App& app, Arguments& a) {
   command = generate->add_subcommand("troubleshooting", "docs/troubleshooting.md");
   command->add_option("FOLDER", a.examples, "Folders of wrong specs, each named by its code")->required();
   runs(command, a, [&a](const Console& c) { return run_generate_troubleshooting(a.examples, c); });
+  command = generate->add_subcommand("api-reference", "docs/api.md");
+  runs(command, a, run_generate_api_reference);
   command = generate->add_subcommand("man-pages", "A manual page for each command");
   command->add_option("FOLDER", a.man_folder, "Where they are written")->required();
   runs(command, a,

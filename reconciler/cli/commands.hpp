@@ -209,6 +209,7 @@ int run_schema_list(const Console& console);
 int run_generate_spec_reference(const std::vector<std::string>& examples, const Console& console);
 // `folders`: each entry is named by the code that it produces ("LS1002.yaml", "LS105-mtu-bad").
 int run_generate_troubleshooting(const std::vector<std::string>& folders, const Console& console);
+int run_generate_api_reference(const Console& console);
 // `pages`: by file name.
 int run_generate_man_pages(const std::map<std::string, std::string>& pages, const std::string& folder,
                            const Console& console);

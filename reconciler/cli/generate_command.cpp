@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "reconciler/api/api_reference.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/spec_reference.hpp"
 #include "reconciler/report/troubleshooting.hpp"
@@ -60,6 +61,11 @@ int run_generate_troubleshooting(const std::vector<std::string>& folders, const 
     }
   }
   console.print_format(troubleshooting_page(examples));
+  return kExitInSync;
+}
+
+int run_generate_api_reference(const Console& console) {
+  console.print_format(api::api_reference());
   return kExitInSync;
 }
 

@@ -130,7 +130,7 @@ std::string in_order(std::vector<std::string> texts, std::string_view between) {
 }
 
 // Names and the text between them: "interface", "[", "swp1", "]/", "address", ...
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> split_words(const std::string& text) {
   static constexpr std::string_view kBetween = "[], ";
   const auto is_between = [](char c) { return kBetween.find(c) != std::string_view::npos; };
   std::vector<std::string> out;
@@ -170,15 +170,15 @@ std::string numberless(const std::string& word) {
 
 std::string without_numbers(const std::string& text) {
   std::string out;
-  for (const std::string& word : words_of(text)) out += numberless(word);
+  for (const std::string& word : split_words(text)) out += numberless(word);
   return out;
 }
 
 // "a[1.0]" and "a[1.7]": "a[1.0 … 1.7]", word by word; names of ports as a list: "a[swp[1-4]]".
 std::string from_least_to_greatest(const std::vector<std::string>& texts) {
-  std::vector<std::vector<std::string>> columns(words_of(texts.front()).size());
+  std::vector<std::vector<std::string>> columns(split_words(texts.front()).size());
   for (const std::string& text : texts) {
-    const std::vector<std::string> words = words_of(text);
+    const std::vector<std::string> words = split_words(text);
     if (words.size() != columns.size()) return in_order(texts, " … ");
     for (std::size_t i = 0; i < words.size(); ++i) columns[i].push_back(words[i]);
   }

@@ -22,7 +22,7 @@ constexpr std::size_t kRailsInLegend = 16;  // as many as fit a line
 constexpr std::size_t kCharactersInLine = (kPictureWidth - 2 * kPictureMargin) / 8;
 
 // Lines of text and parts, stacked vertically.
-class Page {
+class Sheet {
  public:
   void line(std::string_view style, const std::string& escaped, int height) {
     y_ += height;
@@ -99,7 +99,7 @@ std::string meaning_of(Mark mark) {
   return "could not be observed, in whole or in part";
 }
 
-void add_mark(Page& page, const Topology& topology, const TopologyMarks& marks, Mark mark) {
+void add_mark(Sheet& page, const Topology& topology, const TopologyMarks& marks, Mark mark) {
   const std::vector<DeviceIndex> devices = with_mark(marks.devices, mark);
   const std::vector<LinkIndex> links = with_mark(marks.links, mark);
   const bool none = devices.empty() && links.empty();
@@ -117,7 +117,7 @@ void add_mark(Page& page, const Topology& topology, const TopologyMarks& marks, 
             16);
 }
 
-void add_legend(Page& page, const Topology& topology, const TopologyMarks& marks) {
+void add_legend(Sheet& page, const Topology& topology, const TopologyMarks& marks) {
   std::uint32_t rails = 0;
   for (const FabricGraph& graph : topology.fabrics) rails = std::max(rails, graph.rails);
   page.rule();
@@ -128,7 +128,7 @@ void add_legend(Page& page, const Topology& topology, const TopologyMarks& marks
     if (marks.with_drift) add_mark(page, topology, marks, mark);
 }
 
-void add_fabric(Page& page, const Fabric& fabric, const FabricGraph& graph, const Topology& topology,
+void add_fabric(Sheet& page, const Fabric& fabric, const FabricGraph& graph, const Topology& topology,
                 const TopologyMarks& marks) {
   page.line("heading ink",
             fmt::format("<tspan class=\"bold\">Fabric/{}</tspan>: {}, {}, {}",
@@ -143,7 +143,7 @@ void add_fabric(Page& page, const Fabric& fabric, const FabricGraph& graph, cons
 
 std::string topology_svg(const std::string& title, const Catalog& catalog, const Topology& topology,
                          const TopologyMarks& marks) {
-  Page page;
+  Sheet page;
   page.line("title bold ink", xml_text_within(title, 90), 40);
   page.line("faint",
             fmt::format("{}, {}", grouped(topology.devices.size(), "device"),

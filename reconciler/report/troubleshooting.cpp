@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kOpening =
     R"(# Troubleshooting
 
 Every error and warning about specs has a number that keeps its meaning. This page has all of them, from the tables of the
@@ -64,7 +64,7 @@ std::string troubleshooting_page(const std::map<std::string, std::string>& examp
     }
     contents += "\n";
   }
-  return std::string(kIntroduction) + contents + sections;
+  return std::string(kOpening) + contents + sections;
 }
 
 }  // namespace lockstep

@@ -136,17 +136,26 @@ void Revisions::drop_old() {
   }
 }
 
+// What is known of it, or of the last other intents of its source: `version` is empty if nothing is.
+Revisions::Lost Revisions::last_of(const RevisionId& revision) const {
+  const auto of_source = [&](const auto& one) { return one.id.source == revision.source; };
+  if (const auto known = std::ranges::find_if(known_, of_source); known != known_.end())
+    return {known->id, known->version, known->former};
+  const auto lost = std::ranges::find_if(lost_, of_source);
+  return lost == lost_.end() ? Lost{} : *lost;
+}
+
 void Revisions::valid(const RevisionId& revision, const std::string& version, WallTime at) {
   bad_.reset();
-  const auto last =
-      std::ranges::find(known_, revision.source, [](const Known& one) { return one.id.source; });
+  const Lost last = last_of(revision);
   std::optional<std::string> former;
-  if (last != known_.end() && last->id != revision && last->version != version) former = last->version;
+  if (last.id != revision && !last.version.empty() && last.version != version) former = last.version;
   const auto found = std::ranges::find(known_, revision, &Known::id);
   if (found == known_.end()) {
     Known one;
     one.id = revision;
     one.since = at;
+    if (last.id == revision) one.former = last.former;
     known_.insert(known_.begin(), std::move(one));
   } else {
     std::rotate(known_.begin(), found, std::next(found));
@@ -154,6 +163,7 @@ void Revisions::valid(const RevisionId& revision, const std::string& version, Wa
   Known& newest = known_.front();
   newest.version = version;
   if (former && reached_ != revision) newest.former = std::move(former);
+  std::erase_if(lost_, [&](const Lost& one) { return one.id.source == revision.source; });
   settle(at);
 }
 
@@ -270,6 +280,8 @@ void Revisions::drifted(const RevisionId& revision, const std::string& why, Wall
 void Revisions::lost(const RevisionId& revision, WallTime at) {
   const auto found = std::ranges::find(known_, revision, &Known::id);
   if (found == known_.end() || &*found == find_last_good() || found->state == State::running) return;
+  lost_.insert(lost_.begin(), Lost{found->id, found->version, found->former});
+  if (lost_.size() > kShownMax) lost_.pop_back();
   known_.erase(found);
   settle(at);
 }

@@ -108,8 +108,8 @@ class Revisions {
   // The goal had been kept, and its devices differ from it in a way that is not healed by itself: it is gone
   // for again, with the approvals that it needs. Nothing happens while another revision is the goal.
   void drifted(const RevisionId& revision, const std::string& why, WallTime at);
-  // Its files are gone (a restart), and it was never kept: the one before it is the goal. Nothing happens to
-  // the last good one.
+  // Its files are gone (a restart), and it was never kept: the one before it is the goal, until it is fetched
+  // again; what an upgrade makes wait in it waits then too. Nothing happens to the last good one.
   void lost(const RevisionId& revision, WallTime at);
 
   // Refused (ErrorKind::conflict): the revision is not there, is older than the goal, or none of these steps
@@ -170,6 +170,13 @@ class Revisions {
     std::string intents;  // of the revision that had them
   };
 
+  // One whose files were lost: which version compiled it last, and which one otherwise before.
+  struct Lost {
+    RevisionId id;
+    std::string version;
+    std::optional<std::string> former;
+  };
+
   Known* find(const RevisionId& revision);
   Known* find_running();
   const Known* find_running() const;
@@ -182,13 +189,16 @@ class Revisions {
   void forget_unwanted(const Known& newest);
   void settle(WallTime at);
   void drop_old();
+  Lost last_of(const RevisionId& revision) const;
   static nlohmann::json known_json(const Known& one);
   static Result<Known> read_known(const nlohmann::json& json);
   static Result<Refusal> read_refusal(const nlohmann::json& json);
+  static Result<Lost> read_lost(const nlohmann::json& json);
   Result<Done> read_all(const nlohmann::json& document);
 
   std::vector<Known> known_;  // newest first
   std::vector<Refusal> refusals_;
+  std::vector<Lost> lost_;  // newest first, none of which is in known_
   std::optional<Invalid> bad_;
   std::optional<RevisionId> reached_;  // kept, and none begun since
   int superseded_ = 0;                 // in a row

@@ -49,6 +49,11 @@ Json Revisions::to_json() const {
   }
   for (const Refusal& one : refusals_)
     out["refusals"].push_back({{"steps", one.steps}, {"why", one.why}, {"intents", one.intents}});
+  for (const Lost& one : lost_) {
+    Json& json = out["lost"].emplace_back(
+        Json{{"source", one.id.source}, {"intents", one.id.intents}, {"version", one.version}});
+    if (one.former) json["former"] = *one.former;
+  }
   if (bad_)
     out["invalid"] = {
         {"source", bad_->source}, {"why", bad_->why}, {"since", stored::time_json(bad_->since)}};
@@ -82,6 +87,17 @@ Result<Revisions::Refusal> Revisions::read_refusal(const Json& json) {
   return one;
 }
 
+Result<Revisions::Lost> Revisions::read_lost(const Json& json) {
+  Lost one;
+  TRY(one.id.source, stored::text(json, "source"));
+  TRY(one.id.intents, stored::text(json, "intents"));
+  TRY(one.version, stored::text(json, "version"));
+  if (json.contains("former")) {
+    TRY(one.former, stored::text(json, "former"));
+  }
+  return one;
+}
+
 Result<Done> Revisions::read_all(const Json& document) {
   TRY(const Json* const revisions, list(document, "revisions"));
   if (revisions->size() > kShownMax) return stored::damaged("too many revisions");
@@ -103,6 +119,14 @@ Result<Done> Revisions::read_all(const Json& document) {
   }
   TRY(const std::uint64_t superseded, stored::number(document, "superseded", kSupersededMax));
   superseded_ = static_cast<int>(superseded);
+  if (document.contains("lost")) {
+    TRY(const Json* const all, list(document, "lost"));
+    if (all->size() > kShownMax) return stored::damaged("too many lost revisions");
+    for (const Json& json : *all) {
+      TRY(Lost one, read_lost(json));
+      lost_.push_back(std::move(one));
+    }
+  }
   if (document.contains("invalid")) {
     const Json& json = document["invalid"];
     Invalid bad;

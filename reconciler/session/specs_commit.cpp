@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A repository on a slow network file system must not delay a command for long.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kGitPatience{5};
 constexpr std::size_t kSha1Digits = 40;  // else SHA-256 (git-hash-object(1), extensions.objectFormat)
 
 std::optional<std::string> git(const std::string& folder, std::vector<std::string> words) {
@@ -28,7 +28,7 @@ std::optional<std::string> git(const std::string& folder, std::vector<std::strin
                   .package = "git",
                   .words = {"--no-pager", "-C", folder, "-c", "safe.bareRepository=explicit", "-c",
                             "protocol.allow=never", "-c", "core.fsmonitor=false", "--no-optional-locks"},
-                  .patience = kPatience};
+                  .patience = kGitPatience};
   program.words.insert(program.words.end(), words.begin(), words.end());
   const Result<Ended> ended = run(program);
   if (!ended || !ended->well) return std::nullopt;

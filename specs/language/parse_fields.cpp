@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-Error wrong(std::string_view text, std::string_view noun) {
+Error is_not(std::string_view text, std::string_view noun) {
   return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(noun)};
 }
 
@@ -34,7 +34,7 @@ constexpr std::pair<std::string_view, PairChoice::Way> pair_words[] = {
 Result<Memlock> parse_memlock(std::string_view text) {
   if (text == "unlimited") return Memlock{true, {}};
   // A text that begins with a digit is meant as an amount: report what is wrong with the amount.
-  if (text.empty() || text.front() < '0' || text.front() > '9') return wrong(text, Quantity<Memlock>::noun);
+  if (text.empty() || text.front() < '0' || text.front() > '9') return is_not(text, Quantity<Memlock>::noun);
   TRY(const ByteCount amount, parse_byte_count(text));
   return Memlock{false, amount};
 }
@@ -63,10 +63,10 @@ Result<VersionRule> parse_version_rule(std::string_view text) {
   // letter.
   constexpr std::string_view marks = ".-+~:_^";
   if (rest.empty() || marks.find(rest.front()) != marks.npos || !std::all_of(rest.begin(), rest.end(), fits))
-    return wrong(text, Quantity<VersionRule>::noun);
+    return is_not(text, Quantity<VersionRule>::noun);
   if (rest.find_first_of("0123456789") == rest.npos)
-    return wrong(text, std::string(Quantity<VersionRule>::noun) +
-                           ": it has a digit, and lockstep installs and removes nothing");
+    return is_not(text, std::string(Quantity<VersionRule>::noun) +
+                            ": it has a digit, and lockstep installs and removes nothing");
   rule.version = rest;
   return rule;
 }
@@ -74,10 +74,10 @@ Result<VersionRule> parse_version_rule(std::string_view text) {
 Result<SysctlValue> parse_sysctl_value(std::string_view text) {
   for (const std::string_view boolean : {"true", "True", "TRUE", "false", "False", "FALSE"})
     if (text == boolean)
-      return wrong(text, "a value that a kernel parameter can have: write " +
-                             std::string(boolean[0] == 't' || boolean[0] == 'T' ? "1" : "0"));
+      return is_not(text, "a value that a kernel parameter can have: write " +
+                              std::string(boolean[0] == 't' || boolean[0] == 'T' ? "1" : "0"));
   if (text.find_first_of("\n\r") != text.npos)
-    return wrong(text, "a value that a kernel parameter can have: it is one line");
+    return is_not(text, "a value that a kernel parameter can have: it is one line");
   SysctlValue value;
   while (!text.empty()) {
     const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
@@ -85,10 +85,10 @@ Result<SysctlValue> parse_sysctl_value(std::string_view text) {
     const std::string_view word = text.substr(0, text.find_first_of(blanks));
     text.remove_prefix(word.size());
     if (word.starts_with("0x") || word.starts_with("0X"))
-      return wrong(word, "a value as the kernel prints it, which is decimal" + decimal_of(word));
+      return is_not(word, "a value as the kernel prints it, which is decimal" + decimal_of(word));
     if (!word.empty()) value.text += (value.text.empty() ? "" : " ") + std::string(word);
   }
-  if (value.text.empty()) return wrong(text, "a value that a kernel parameter can have: it is empty");
+  if (value.text.empty()) return is_not(text, "a value that a kernel parameter can have: it is empty");
   return value;
 }
 
@@ -96,12 +96,12 @@ Result<PairChoice> parse_pair_choice(std::string_view text) {
   for (const auto& [word, way] : pair_words)
     if (text == word) return PairChoice{way, 0};
   constexpr std::string_view head = "sample(";
-  if (!text.starts_with(head) || !text.ends_with(')')) return wrong(text, Quantity<PairChoice>::noun);
+  if (!text.starts_with(head) || !text.ends_with(')')) return is_not(text, Quantity<PairChoice>::noun);
   const std::string_view digits = text.substr(head.size(), text.size() - head.size() - 1);
   PairChoice choice{PairChoice::Way::sample, 0};
   const auto [end, result] = std::from_chars(digits.data(), digits.data() + digits.size(), choice.sample);
   if (result != std::errc{} || end != digits.data() + digits.size() || choice.sample == 0)
-    return wrong(text, Quantity<PairChoice>::noun);
+    return is_not(text, Quantity<PairChoice>::noun);
   return choice;
 }
 
@@ -114,8 +114,8 @@ Result<Bound> parse_bound(std::string_view text) {
     bound.of = reference == "nominal" ? Bound::Of::nominal : Bound::Of::baseline;
     if (reference == "nominal" || reference == "baseline") return bound;
     return reference == "ideal"
-               ? wrong(text, "a bound: ideal is for diagnosis, an SLO compares with nominal or baseline")
-               : wrong(text, "a bound: it compares with nominal or baseline");
+               ? is_not(text, "a bound: ideal is for diagnosis, an SLO compares with nominal or baseline")
+               : is_not(text, "a bound: it compares with nominal or baseline");
   }
   if (text.ends_with('%')) {
     TRY(bound.ratio, parse_ratio(text));
@@ -127,7 +127,7 @@ Result<Bound> parse_bound(std::string_view text) {
     return bound;
   }
   const auto time = parse_duration(text);
-  if (!time) return wrong(text, Quantity<Bound>::noun);
+  if (!time) return is_not(text, Quantity<Bound>::noun);
   bound.unit = Bound::Unit::time;
   bound.time = *time;
   return bound;
@@ -144,13 +144,13 @@ Result<SecretName> parse_secret_name(std::string_view text) {
 
 Result<IpPrefix> parse_ip_prefix(std::string_view text) {
   const auto prefix = IpPrefix::parse(text);
-  if (!prefix) return wrong(text, Quantity<IpPrefix>::noun);
+  if (!prefix) return is_not(text, Quantity<IpPrefix>::noun);
   return *prefix;
 }
 
 Result<IpAddress> parse_ip_address(std::string_view text) {
   const auto address = IpAddress::parse(text);
-  if (!address) return wrong(text, Quantity<IpAddress>::noun);
+  if (!address) return is_not(text, Quantity<IpAddress>::noun);
   return *address;
 }
 

@@ -33,7 +33,6 @@ class Rows : public Contract {
   // One write (with those that are never split from it), and all promises for it.
   void write(Path entry, Value want, const Entries& together = {}) {
     SCOPED_TRACE(entry.text() + " = " + want.to_string());
-    const std::string foreign = subject_->foreign();
     const Observation before = observed();
     ChangeSet changes{{entry, before.have.value(entry), want, 0}};
     if (want)
@@ -43,7 +42,7 @@ class Rows : public Contract {
     const Observation after = observed();
     expect_wanted(entry, want, after);
     EXPECT_EQ(config_of(after.have, entry).to_string(), config_of(before.have, entry).to_string());
-    EXPECT_EQ(subject_->foreign(), foreign);
+    EXPECT_EQ(subject_->foreign(), foreign_);
     EXPECT_LE(disruption_seen(before, after), schema_row(entry.row()).disruption);
     done(changes);
     EXPECT_EQ(config_of(observed().have).to_string(), config_of(after.have).to_string())
@@ -83,7 +82,6 @@ class Rows : public Contract {
   // The rollback as the engine makes it: from the actual to the previous state.
   void undo_to(const Tree& was, const char* what) {
     SCOPED_TRACE(what);
-    const std::string foreign = subject_->foreign();
     const Tree now = config_of(observed().have);
     TreeBuilder either;
     for (const Tree* tree : {&now, &was})
@@ -96,7 +94,6 @@ class Rows : public Contract {
     EXPECT_FALSE(reverse.empty()) << "nothing to undo";
     done(reverse);
     expect_config(was.to_string(), what);
-    EXPECT_EQ(subject_->foreign(), foreign);
   }
 
   std::pair<std::string, std::string> state() {
@@ -108,6 +105,8 @@ class Rows : public Contract {
     return {sample.first.kind(), sample.together.empty()};
   }
 
+  // In an emulated machine (tests/vm) a look at what is foreign takes most of the time: one after each write,
+  // and one after all that is undone.
   void walk(const Sample& sample) {
     const Path entry = path(sample.entry);
     prepare(sample);
@@ -121,7 +120,10 @@ class Rows : public Contract {
     remove(entry);
     if (!subject_->never_unset.contains(pattern_of(entry))) undo_to(created, "a removal undone");
     if (before.to_string() != created.to_string()) undo_to(before, "the making undone");
+    EXPECT_EQ(subject_->foreign(), foreign_);
   }
+
+  std::string foreign_;  // what may not change
 };
 
 TEST_P(Rows, EveryWritableRowIsAddedChangedRemovedAndRolledBack) {
@@ -149,6 +151,7 @@ TEST_P(Rows, EveryWritableRowIsAddedChangedRemovedAndRolledBack) {
       continue;
     }
     kinds.insert(kind_of(*sample));
+    foreign_ = fresh.second;
     walk(*sample);
   }
 }

@@ -14,9 +14,10 @@ trap 'rm -rf "$made"' EXIT
   tests/cases/compile/roce-model tests/cases/compile/inventory \
   tests/cases/language/every-field >"$made/spec-reference.md"
 "$binary" generate troubleshooting tests/codes tests/cases/prove >"$made/troubleshooting.md"
+"$binary" generate api-reference >"$made/api.md"
 
 code=0
-for page in spec-reference troubleshooting; do
+for page in spec-reference troubleshooting api; do
   if ! $check; then
     cp "$made/$page.md" "docs/$page.md"
   elif ! diff -u "docs/$page.md" "$made/$page.md" | head -n 40; then

@@ -157,7 +157,7 @@ def machines_restart(pod):
         demand(pod.mtu(restored, port) == armed.mtu_was, restored, port, "has MTU", pod.mtu(restored, port), "not", armed.mtu_was)
         demand(pod.mtu(bare, port) == 1500, bare, port, "was bare, and has MTU", pod.mtu(bare, port))
     print(f"rolled back {took:.0f} s after it was armed", flush=True)
-    pod.converges()
+    pod.converges(within_s=SLACK_S)
     for one in HOSTS:
         demand(pod.mtu(one) == armed.want, one, "has MTU", pod.mtu(one), "not", armed.want)
 

@@ -29,19 +29,26 @@ nothing_new "the quickstart"
 
 # Interrupted as by Ctrl-C: the signal goes to the whole process group. A shell starts background jobs with SIGINT ignored
 # (bash(1)), which a script can't reset; env does.
-for marker in 'twin up' 'apply --twin --yes --no-measure' 'bench --twin --accept'; do
-  log=$(mktemp)
+interrupted() {
+  local log=$1 marker=$2 tour code=0
+  shift 2
   setsid env --default-signal=INT examples/quickstart.sh "$@" >"$log" 2>&1 &
   tour=$!
   until grep -qF -- "\$ lockstep $marker" "$log"; do
-    kill -0 "$tour" 2>/dev/null || { cat "$log" >&2; exit 1; }
+    kill -0 "$tour" 2>/dev/null || { cat "$log" >&2; return 1; }
     read -rt 0.05 <> <(:) || true
   done
   kill -INT -- "-$tour"
-  code=0
   wait "$tour" || code=$?
-  rm -f "$log"
-  [ "$code" -eq 130 ] || { echo "interrupted at '$marker': exit code $code, not 130" >&2; exit 1; }
-  nothing_new "an interrupt at '$marker'"
+  [ "$code" -eq 130 ] || { echo "interrupted at '$marker': exit code $code, not 130" >&2; return 1; }
+}
+logs=$(mktemp -d)
+tours=()
+for marker in 'twin up' 'apply --twin --yes --no-measure' 'bench --twin --accept'; do  # at once, as nothing is measured
+  interrupted "$logs/${#tours[@]}" "$marker" "$@" &
+  tours+=($!)
 done
+for tour in "${tours[@]}"; do wait "$tour"; done
+rm -r "$logs"
+nothing_new "an interrupt"
 echo "3 interrupts and one whole tour left nothing behind"

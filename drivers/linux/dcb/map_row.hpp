@@ -6,6 +6,7 @@
 #include <span>
 
 #include "drivers/linux/dcb/map.hpp"
+#include "drivers/linux/dcb/priorities.hpp"
 
 namespace lockstep::dcb_map {
 
@@ -19,7 +20,7 @@ struct MapRow {
 
 std::span<const MapRow> class_rows();
 
-inline constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
+using dcb::kPriorities;
 
 inline Error wrong(const Change& change, std::string_view takes) {
   return Error{ErrorKind::invalid_spec, change.path.text() + " takes " + std::string(takes)};

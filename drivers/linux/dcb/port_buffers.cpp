@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "drivers/linux/dcb/priorities.hpp"
+
 namespace lockstep::dcb {
 namespace {
-
-constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
 
 bool is_free(const dcbnl_buffer& buffer, std::size_t number) {
   return number != 0 && std::ranges::count(buffer.prio2buffer, number) == 0;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "drivers/linux/dcb/priorities.hpp"
+
 namespace lockstep::dcb {
 namespace {
 
-constexpr std::uint8_t kPriorities = 8;  // 802.1Q: three bits
-constexpr std::uint16_t kDscpMax = 63;   // RFC 2474: six bits
-constexpr unsigned kWhole = 100;         // percent
+constexpr std::uint16_t kDscpMax = 63;  // RFC 2474: six bits
+constexpr unsigned kWhole = 100;        // percent
 
 bool has_shares(const PortClasses& classes) {
   return std::ranges::any_of(classes, [](const auto& one) { return one.second.share.has_value(); });

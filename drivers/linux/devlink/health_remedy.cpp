@@ -9,8 +9,8 @@ namespace lockstep {
 namespace {
 
 // Arbitrary: a NIC with more frequent errors requires manual action.
-constexpr int kTries = 2;
-constexpr std::chrono::seconds kWithin{600};
+constexpr int kRecoveries = 2;
+constexpr std::chrono::seconds kSpan{600};
 
 Result<Done> recover(const Change& effect, const Call& call) {
   TRY(auto client, devlink::Client::open(call));
@@ -29,7 +29,7 @@ Result<Done> recover(const Change& effect, const Call& call) {
 std::optional<Remedy::Offer> HealthRemedy::offer(const Change& effect) const {
   if (effect.path.row() != devlink_map::kHealth) return std::nullopt;
   return Offer{"recover-nic-health", "has the NIC's health reporters that are in error recover",
-               Disruption::reset, kTries, kWithin};
+               Disruption::reset, kRecoveries, kSpan};
 }
 
 Result<Done> HealthRemedy::cure(const ChangeSet& effects, const Call& call) {

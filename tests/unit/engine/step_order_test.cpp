@@ -26,8 +26,8 @@ Plan flattened(Plan plan) {
 
 // Hosts whose ports get a new MTU. The hosts in `refuse` refuse it; with `arm`, the hosts have automatic
 // rollback.
-struct Hosts {
-  explicit Hosts(int count, const std::set<int>& refuse, bool arm) {
+struct MtuHosts {
+  explicit MtuHosts(int count, const std::set<int>& refuse, bool arm) {
     for (int i = 0; i < count; ++i) {
       const std::string name = "gpu" + std::to_string(100 + i);
       SimulatedDevice& device = cluster.add(name);
@@ -78,8 +78,8 @@ TEST(StepOrder, IsAppliedTheSameWithAndWithoutBarriers) {
     const bool arm = *rc::gen::arbitrary<bool>();
     std::set<int> refuse;
     if (*rc::gen::arbitrary<bool>()) refuse.insert(*rc::gen::inRange(0, count));
-    Hosts one(count, refuse, arm);
-    Hosts other(count, refuse, arm);
+    MtuHosts one(count, refuse, arm);
+    MtuHosts other(count, refuse, arm);
     Plan plan = one.cluster.plan();
     (void)other.cluster.plan();
     RC_ASSERT(plan.steps.size() == static_cast<std::size_t>(count));
@@ -102,7 +102,7 @@ TEST(StepOrder, IsAppliedTheSameWithAndWithoutBarriers) {
 TEST(StepOrder, EarlierPlanComparesTheSameWithAndWithoutBarriers) {
   EXPECT_TRUE(rc::check([] {
     const int count = *rc::gen::inRange(2, 9);
-    Hosts hosts(count, {}, false);
+    MtuHosts hosts(count, {}, false);
     Plan earlier = hosts.cluster.plan();
     order_at_random(earlier);
     Plan now = earlier;
@@ -134,7 +134,7 @@ TEST(StepOrder, EarlierPlanComparesTheSameWithAndWithoutBarriers) {
 
 TEST(StepOrder, SurvivesJson) {
   EXPECT_TRUE(rc::check([] {
-    Hosts hosts(*rc::gen::inRange(2, 9), {}, false);
+    MtuHosts hosts(*rc::gen::inRange(2, 9), {}, false);
     Plan plan = hosts.cluster.plan();
     order_at_random(plan);
     const Result<Plan> back = plan_from_json(to_json(plan));
@@ -145,7 +145,7 @@ TEST(StepOrder, SurvivesJson) {
 }
 
 TEST(StepOrder, InvalidBarriersAreRefused) {
-  Hosts hosts(4, {}, false);
+  MtuHosts hosts(4, {}, false);
   const Plan honest = hosts.cluster.plan();
   const auto refused = [&honest](std::vector<std::uint32_t> of, std::uint32_t step, std::uint32_t number) {
     Plan plan = honest;
@@ -231,7 +231,7 @@ TEST(StepOrder, GrowsLinearlyWithTheSteps) {
 
 // Armed steps in groups, as at both ends of a link: a step that is ready to be kept waits for the rest of its
 // group.
-Plan of_groups(Hosts& hosts, const std::vector<std::uint32_t>& together) {
+Plan of_groups(MtuHosts& hosts, const std::vector<std::uint32_t>& together) {
   Plan plan = hosts.cluster.plan();
   EXPECT_EQ(plan.steps.size(), together.size());
   for (Step& step : plan.steps) {
@@ -242,8 +242,8 @@ Plan of_groups(Hosts& hosts, const std::vector<std::uint32_t>& together) {
 }
 
 TEST(StepOrder, GroupPassesABarrierThatOnlyItKeepsClosed) {
-  Hosts one(4, {}, true);
-  Hosts other(4, {}, true);
+  MtuHosts one(4, {}, true);
+  MtuHosts other(4, {}, true);
   Plan plan = of_groups(one, {1, 1, 0, 0});
   (void)other.cluster.plan();
   plan.barriers.push_back({{1}});
@@ -258,7 +258,7 @@ TEST(StepOrder, GroupPassesABarrierThatOnlyItKeepsClosed) {
 
 // A group is not settled while a step that one of its steps waits for is running.
 TEST(StepOrder, GroupThatWaitsForAnotherStepIsRolledBackAsAWhole) {
-  Hosts hosts(3, {2}, true);
+  MtuHosts hosts(3, {2}, true);
   Plan plan = of_groups(hosts, {1, 0, 1});
   plan.steps[2].after.push_back(2);
   plan.digest = plan_digest(plan);

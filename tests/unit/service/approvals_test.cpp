@@ -136,6 +136,33 @@ TEST_P(GoalWithApprovals, WaitsWithTheStepsOfAnUpgradeThatItsFirstPlanDidNotHave
   EXPECT_EQ(shown(otherwise).state, RevisionState::waiting);
 }
 
+TEST_P(GoalWithApprovals, WaitsForApprovalOfAnUpgradeAlsoWhereFilesWereLostInBetween) {
+  fetch("a");
+  revisions_.lost(of("a"), tick());
+  EXPECT_TRUE(revisions_.shown().empty());
+  const RevisionId otherwise = of("a", "-by-2");
+  for (int times = 0; times < 3; ++times) {
+    revisions_.valid(otherwise, "2.0", tick());
+    EXPECT_EQ(plan(otherwise, {"x"}), Steps{});
+    EXPECT_EQ(shown(otherwise).why,
+              "1 step needs approval: compiled to other intents by lockstep 2.0 than by 1.0");
+    revisions_.lost(otherwise, tick());
+  }
+  revisions_.valid(otherwise, "2.0", tick());
+  plan(otherwise, {"x"});
+  ASSERT_TRUE(approve(otherwise, {"x"}));
+  keep(otherwise, {"x"});
+  EXPECT_EQ(plan(otherwise, {"drifted"}), Steps{"drifted"});
+}
+
+TEST_P(GoalWithApprovals, DoesNotWaitForWhatWasLostAndIsCompiledAsBefore) {
+  for (const char* const version : {"1.0", "2.0"}) {
+    revisions_.valid(of("a"), version, tick());
+    EXPECT_EQ(plan(of("a"), {"x"}), Steps{"x"});
+    revisions_.lost(of("a"), tick());
+  }
+}
+
 TEST_P(GoalWithApprovals, DoesNotWaitForApprovalWhereTheVersionIsTheSame) {
   fetch("a");
   keep(of("a"));

@@ -360,7 +360,8 @@ RC_GTEST_PROP(RevisionsProperty, AreReadFromADamagedDocumentOrNotAtAll, ()) {
 
 TEST(RevisionsDocument, IsRefusedWhereItContradictsItself) {
   Revisions revisions;
-  for (const std::string source : {"a", "b"}) revisions.valid({source, "i"}, "1", kNow);
+  for (const std::string source : {"a", "b", "c"}) revisions.valid({source, "i"}, "1", kNow);
+  revisions.lost({"c", "i"}, kNow);
   const nlohmann::json good = revisions.to_json();
   ASSERT_TRUE(Revisions::from_json(good));
   const auto refuses = [&](const char* pointer, const nlohmann::json& value) {
@@ -376,6 +377,9 @@ TEST(RevisionsDocument, IsRefusedWhereItContradictsItself) {
   refuses("/revisions/1/kept", -1);
   refuses("/revisions/1/kept", std::uint64_t{1} << 63U);
   refuses("/superseded", 3);
+  refuses("/lost", 5);
+  refuses("/lost/0/source", 5);
+  refuses("/lost/0/former", 5);
   refuses("/refusals", nlohmann::json::object());
   refuses("/invalid", 5);
   for (const auto& [field, value] : good["revisions"][1].items()) {

@@ -12,32 +12,32 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-const WallTime kStart{hours(24 * 365 * 56)};
+const WallTime kClockStart{hours(24 * 365 * 56)};
 const std::vector<SuiteSchedule> kTwo{{.suite = "rail", .every = hours(6)},
                                       {.suite = "slo", .every = hours(1)}};
 
 TEST(SuiteClock, ANewSuiteIsFirstDueAnIntervalLater) {
   SuiteClock clock;
-  EXPECT_TRUE(clock.take(kTwo, kStart));
-  EXPECT_FALSE(clock.due(kStart + minutes(59)));
-  ASSERT_TRUE(clock.due(kStart + hours(1)));
-  EXPECT_EQ(clock.due(kStart + hours(1))->suite, "slo");
-  EXPECT_EQ(clock.next(kStart), kStart + hours(1));
-  EXPECT_FALSE(clock.take(kTwo, kStart + minutes(30))) << "the same specs again move nothing";
-  EXPECT_EQ(clock.next(kStart + minutes(30)), kStart + hours(1));
+  EXPECT_TRUE(clock.take(kTwo, kClockStart));
+  EXPECT_FALSE(clock.due(kClockStart + minutes(59)));
+  ASSERT_TRUE(clock.due(kClockStart + hours(1)));
+  EXPECT_EQ(clock.due(kClockStart + hours(1))->suite, "slo");
+  EXPECT_EQ(clock.next(kClockStart), kClockStart + hours(1));
+  EXPECT_FALSE(clock.take(kTwo, kClockStart + minutes(30))) << "the same specs again move nothing";
+  EXPECT_EQ(clock.next(kClockStart + minutes(30)), kClockStart + hours(1));
 }
 
 TEST(SuiteClock, TheSuiteThatIsDueLongestComesFirst) {
   SuiteClock clock;
-  clock.take(kTwo, kStart);
-  clock.judged("slo", kStart + minutes(330), {});
-  EXPECT_EQ(clock.due(kStart + hours(7))->suite, "rail");
+  clock.take(kTwo, kClockStart);
+  clock.judged("slo", kClockStart + minutes(330), {});
+  EXPECT_EQ(clock.due(kClockStart + hours(7))->suite, "rail");
 }
 
 TEST(SuiteClock, ARunThatIsNotJudgedIsTriedAgainSoonAndNotAtOnce) {
   SuiteClock clock;
-  clock.take(kTwo, kStart);
-  const WallTime began = kStart + hours(1);
+  clock.take(kTwo, kClockStart);
+  const WallTime began = kClockStart + hours(1);
   clock.not_judged("slo", began, began + minutes(20), "gpu1 runs jobs and was not measured", false);
   EXPECT_FALSE(clock.due(began + minutes(29)));
   EXPECT_TRUE(clock.due(began + minutes(30)));
@@ -48,9 +48,9 @@ TEST(SuiteClock, ARunThatIsNotJudgedIsTriedAgainSoonAndNotAtOnce) {
 
 TEST(SuiteClock, AClockThatIsSetBackHoldsNothingForLongerThanTheInterval) {
   SuiteClock clock;
-  clock.take(kTwo, kStart);
-  clock.judged("slo", kStart + hours(1), {});
-  const WallTime back = kStart - hours(24 * 365);
+  clock.take(kTwo, kClockStart);
+  clock.judged("slo", kClockStart + hours(1), {});
+  const WallTime back = kClockStart - hours(24 * 365);
   EXPECT_FALSE(clock.due(back)) << "a run that seems to be in the future counts as one of now";
   EXPECT_FALSE(clock.due(back + minutes(59)));
   EXPECT_TRUE(clock.due(back + hours(1)));
@@ -58,25 +58,25 @@ TEST(SuiteClock, AClockThatIsSetBackHoldsNothingForLongerThanTheInterval) {
 
 TEST(SuiteClock, SpecsThatNoLongerHaveASuiteForgetIt) {
   SuiteClock clock;
-  clock.take(kTwo, kStart);
-  EXPECT_TRUE(clock.take({kTwo[0]}, kStart));
-  clock.judged("slo", kStart, {});  // it ran when they changed
+  clock.take(kTwo, kClockStart);
+  EXPECT_TRUE(clock.take({kTwo[0]}, kClockStart));
+  clock.judged("slo", kClockStart, {});  // it ran when they changed
   EXPECT_FALSE(clock.to_json().contains("slo"));
-  EXPECT_FALSE(clock.take({kTwo[0]}, kStart));
-  EXPECT_TRUE(clock.take({}, kStart));
-  EXPECT_FALSE(clock.next(kStart));
+  EXPECT_FALSE(clock.take({kTwo[0]}, kClockStart));
+  EXPECT_TRUE(clock.take({}, kClockStart));
+  EXPECT_FALSE(clock.next(kClockStart));
 }
 
 TEST(SuiteClock, ADamagedDocumentNamesTheField) {
   SuiteClock clock;
-  clock.take(kTwo, kStart);
+  clock.take(kTwo, kClockStart);
   nlohmann::json document = clock.to_json();
   document["slo"]["since"] = "yesterday";
   const auto read = SuiteClock::from_json(document);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().what.find("'since'"), std::string::npos) << read.error().what;
   EXPECT_FALSE(SuiteClock::from_json(nlohmann::json::array()));
-  clock.judged("slo", kStart, {.at = kStart, .verdict = bench::Verdict::fail});
+  clock.judged("slo", kClockStart, {.at = kClockStart, .verdict = bench::Verdict::fail});
   document = clock.to_json();
   ASSERT_TRUE(SuiteClock::from_json(document));
   document["slo"]["last"]["verdict"] = "perhaps";
@@ -88,7 +88,7 @@ TEST(SuiteClock, ADamagedDocumentNamesTheField) {
 // is due.
 RC_GTEST_PROP(SuiteClock, RunsAreSpacedAndNoneIsForgotten, ()) {
   SuiteClock clock;
-  WallTime now = kStart;
+  WallTime now = kClockStart;
   clock.take(kTwo, now);
   std::map<std::string, WallTime> last;   // that counts
   std::map<std::string, WallTime> tried;  // whether it does or not
