@@ -20,10 +20,10 @@ using Json = nlohmann::json;
 constexpr std::string_view kIntroduction =
     "# API reference\n\n"
     "Generated from the program's own tables by `tests/docs/generate.sh`; edit those. A running service "
-    "gives the "
-    "same as\nOpenAPI 3.1 at `/openapi.json`. How to reach it, and who may do what: "
-    "[service](service.md#reach-it). An "
-    "answer that is no\nsuccess is a `Status` object, whose `message` says why.\n\n";
+    "gives\n"
+    "the same as OpenAPI 3.1 at `/openapi.json`. How to reach it, and who may do what:\n"
+    "[service](service.md#reach-it). An answer that is no success is a `Status` object, whose `message` says "
+    "why.\n\n";
 
 // "string or null" for a list.
 std::string text_at(const Json& json, const char* name) {
@@ -143,7 +143,9 @@ class Page {
     }
   }
   // The cluster that a service shows is the service.
-  static bool is_of_specs(const std::string& name) { return name != "Cluster" && lockstep::find_kind(name) != nullptr; }
+  static bool is_of_specs(const std::string& name) {
+    return name != "Cluster" && lockstep::find_kind(name) != nullptr;
+  }
   // What all kinds have, and the conditions of those that have some.
   void add_shared() {
     out_ += "### Every object\n\n";

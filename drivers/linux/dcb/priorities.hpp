@@ -1,3 +1,4 @@
+// How many priorities a port has.
 #pragma once
 
 #include <cstddef>
