@@ -19,11 +19,9 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kIntroduction =
     "# API reference\n\n"
-    "Generated from the program's own tables by `tests/docs/generate.sh`; edit those. A running service "
-    "gives\n"
-    "the same as OpenAPI 3.1 at `/openapi.json`. How to reach it, and who may do what:\n"
-    "[service](service.md#reach-it). An answer that is no success is a `Status` object, whose `message` says "
-    "why.\n\n";
+    "Generated from the program's own tables by `tests/docs/generate.sh`; edit those. A running service\n"
+    "gives the same as OpenAPI 3.1 at `/openapi.json`. How to reach it, and who may do what:\n"
+    "[service](service.md#reach-it). An answer that is no success is a `Status`, which says why.\n\n";
 
 // "string or null" for a list.
 std::string text_at(const Json& json, const char* name) {
