@@ -403,6 +403,7 @@ Coroutine<void> LiveConnection<Stream>::watch(const PlannedRequest& request) {
   asio::co_spawn(shared_.io, await_end_of_client(), asio::detached);
   WatchStream stream = shared_.service.watch(*request.watch);
   bool ends = false;
+  auto quiet_since = asio::steady_timer::clock_type::now();  // also while the log has news of other kinds
   while (!closed_ && !ends) {
     std::string bytes;
     if (!why_watch_ends_.empty()) {
@@ -413,7 +414,7 @@ Coroutine<void> LiveConnection<Stream>::watch(const PlannedRequest& request) {
       ends = stream.has_ended();
     }
     if (bytes.empty()) {
-      timer_.expires_after(limits().heartbeat);
+      timer_.expires_at(quiet_since + limits().heartbeat);
       const auto [woken] = co_await timer_.async_wait(kAwait);
       if (closed_) co_return;
       if (!woken) bytes = stream.heartbeat();
@@ -422,6 +423,7 @@ Coroutine<void> LiveConnection<Stream>::watch(const PlannedRequest& request) {
     const std::string chunk = chunk_of(bytes);
     const bool sent = co_await send(chunk);
     if (!sent) co_return;
+    quiet_since = asio::steady_timer::clock_type::now();
   }
   if (closed_) co_return;
   const bool sent = co_await send(kLastChunk);

@@ -221,10 +221,17 @@ void Watch::observed(const std::vector<DeviceState>& states) {
     choice.overruled = false;
     DriftReport report = device_report(fleet_, device, states[device], origins_, sources_, choice);
     if (settings_.observed) settings_.observed(device, states[device], report);
-    compare_with_known(device, states[device], std::move(report), woken.since);
+    if (compare_with_known(device, states[device], std::move(report), woken.since)) confirm(device);
   }
   heal();
   arm_next();
+  if (settings_.looked) settings_.looked();
+}
+
+void Watch::confirm(std::size_t device) {
+  if (settings_.confirm_after == milliseconds::zero()) return;
+  const Time due = executor_.now() + settings_.confirm_after;
+  woken_.try_emplace(device, Wake{due, due, false});  // one that is there comes first, and serves as well
 }
 
 void Watch::report_item(WatchEvent::Kind kind, DriftEntry item, Time since) {
@@ -236,9 +243,10 @@ void Watch::report_item(WatchEvent::Kind kind, DriftEntry item, Time since) {
                      std::chrono::duration_cast<std::chrono::microseconds>(now - since), returns});
 }
 
-void Watch::report_readable(std::size_t device, const DeviceState& state, Time since) {
+// Whether it changed.
+bool Watch::report_readable(std::size_t device, const DeviceState& state, Time since) {
   const bool readable = state.complete();
-  if (readable_[device] == readable) return;
+  if (readable_[device] == readable) return false;
   readable_[device] = readable;
   DriftEntry item;
   item.device = fleet_[device].name;
@@ -247,6 +255,7 @@ void Watch::report_readable(std::size_t device, const DeviceState& state, Time s
   if (!readable && item.reason.empty()) item.reason = "some of it could not be read";
   report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
                      std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
+  return true;
 }
 
 void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since) {
@@ -264,9 +273,10 @@ void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time sinc
   if (!flaps) report_item(kind, item, since);
 }
 
-void Watch::compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since) {
-  report_readable(device, state, since);
-  if (!state.reachable) return;
+// Whether it is other than when it was read last.
+bool Watch::compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since) {
+  bool changed = report_readable(device, state, since);
+  if (!state.reachable) return changed;
   std::map<Item, DriftEntry> now;
   for (DriftEntry& entry : report.items)
     if (entry.differs() || entry.state == DriftState::finding)
@@ -274,16 +284,22 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Dri
   auto& known = known_[device];
   for (const auto& [key, entry] : now) {
     const auto found = known.find(key);
-    if (found == known.end() || found->second.have != entry.have)
-      note_change(entry, WatchEvent::Kind::appeared, since);
+    if (found != known.end() && found->second.have == entry.have) continue;
+    note_change(entry, WatchEvent::Kind::appeared, since);
+    changed = true;
   }
-  for (const auto& [key, entry] : known)
-    if (!now.contains(key) && !is_unread(state.observation.unread, key.first))
-      note_change(entry, WatchEvent::Kind::cleared, since);
-    else if (!now.contains(key))
+  for (const auto& [key, entry] : known) {
+    if (now.contains(key)) continue;
+    if (is_unread(state.observation.unread, key.first)) {
       now.emplace(key, entry);
+    } else {
+      note_change(entry, WatchEvent::Kind::cleared, since);
+      changed = true;
+    }
+  }
   known = std::move(now);
   if (!differs(device)) retry_wait_[device] = milliseconds::zero();
+  return changed;
 }
 
 // Whether something known about the device differs; findings don't count.

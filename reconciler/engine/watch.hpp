@@ -56,6 +56,9 @@ struct WatchSettings {
   // A choice: an event storm costs two reads per second on a device, and a change during one is seen half a
   // second late.
   std::chrono::milliseconds event_floor{500};
+  // A device that differs in another way than before, or can't be read any more, or again, is read once more
+  // after this time: for those who believe what two looks agree on. Zero: with the next poll.
+  std::chrono::milliseconds confirm_after{0};
   // For a watcher that broke; doubled up to reopen_max. Choices: a namespace that is replaced is back within
   // some 100 ms, and opening one that does not exist takes some 40 us.
   std::chrono::milliseconds reopen_min{100};
@@ -69,6 +72,7 @@ struct WatchSettings {
   std::function<void(const std::vector<std::size_t>& devices, std::function<void(const Tried&)> healed)> heal;
   // Called with each device that was read and its report, before differences are reported.
   std::function<void(std::size_t device, const DeviceState& state, const DriftReport& report)> observed{};
+  std::function<void()> looked{};  // after each read of some devices, and the reports of it
 };
 
 class Watch {
@@ -126,9 +130,10 @@ class Watch {
   void end_if_at_rest();
   void end(Answer answer);
   void report_item(WatchEvent::Kind kind, DriftEntry item, Time since);
-  void report_readable(std::size_t device, const DeviceState& state, Time since);
+  bool report_readable(std::size_t device, const DeviceState& state, Time since);
   void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since);
-  void compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since);
+  bool compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since);
+  void confirm(std::size_t device);
   bool differs(std::size_t device) const;
   Time due_at(std::size_t device, Time now) const;
   std::vector<std::size_t> due_for_healing();

@@ -49,6 +49,8 @@ struct ServiceSettings {
   std::chrono::seconds fetch_every{60};
   std::chrono::seconds fetch_timeout{120};
   std::chrono::seconds resync_every{600};
+  std::chrono::seconds confirm_after{
+      2};                               // after a device changed: conditions take two looks (conditions.hpp)
   std::chrono::seconds retry_min{5};    // of a fetch or change that failed, or leadership; doubled up to ...
   std::chrono::seconds retry_max{600};  // ... this
   CircuitBreaker::Limits breaker{};

@@ -63,6 +63,8 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.converge = true;
   request.admits = [this](std::vector<std::size_t> devices) { return admit(std::move(devices)); };
   request.poll_every = settings_.resync_every;
+  request.confirm_after = settings_.confirm_after;
+  request.looked = [this] { turn_soon(); };
   request.event = [this](const WatchEvent& event) { saw(event); };
   request.healed = [this](const Healing& healing) { healed(healing); };
   request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };

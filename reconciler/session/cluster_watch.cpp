@@ -33,6 +33,8 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
   settings.poll_every = request_.poll_every;
+  settings.confirm_after = request_.confirm_after;
+  settings.looked = request_.looked;
   settings.observed = [this](std::size_t device, const DeviceState& state, const DriftReport& report) {
     const FleetDevice& one = ground_.fleet[device];
     if (const std::string why = why_unread(state); why.empty())

@@ -48,7 +48,9 @@ struct WatchRequest {
   // Of devices that drift, those that may be healed now; the others are tried later. Null: all.
   std::function<std::vector<std::size_t>(std::vector<std::size_t> devices)> admits{};
   std::chrono::milliseconds poll_every{WatchSettings{}.poll_every};
+  std::chrono::milliseconds confirm_after{WatchSettings{}.confirm_after};
   std::function<void(const WatchEvent&)> event;
+  std::function<void()> looked{};  // after each read of some devices, which the snapshot then has
   std::function<void(const Healing&)> healed{};
   std::function<void(const DriftReport&)> problems{};  // of the current differences (watch_problems.hpp)
   // Devices that it no longer heals, as their specs are not the ones that were applied last.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -26,6 +27,7 @@
 #include "drivers/sim/simulated_device.hpp"
 #include "reconciler/api/service_api.hpp"
 #include "reconciler/service/service_loop.hpp"
+#include "reconciler/session/identity.hpp"
 #include "reconciler/source/folder_source.hpp"
 #include "tests/unit/session/temporary_folder.hpp"
 
@@ -174,6 +176,11 @@ ServedFleet::ServedFleet(unsigned devices) : size_(devices) {
   ::setenv("LOCKSTEP_RUN_DIR", (folder_.path() + "/run").c_str(), 1);
   ::setenv("LOCKSTEP_STATE_DIR", (folder_.path() + "/states").c_str(), 1);
   folder_.write("specs/fleet.yaml", fmt::format(kSpecs, devices));
+  auto cluster =
+      load_cluster({.specs = {folder_.path() + "/specs"}});  // a service gives out no numbers itself
+  if (!cluster || !settle_identity(*cluster, "perf", std::chrono::system_clock::now()) ||
+      !write_numbers(*cluster))
+    throw std::runtime_error("no numbers");
   drivers_[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target); };
   auto source = make_folder_source({.folder = folder_.path() + "/specs", .cache = folder_.path() + "/cache"});
   if (!source) throw std::runtime_error(source.error().text());
@@ -214,12 +221,14 @@ void ServedFleet::happened(const ServiceEvent& event) {
   if (api_) api_->happened(event);
   const std::string device = event.object.substr(event.object.find('/') + 1);
   const auto since = drifted_.find(device);
-  if (event.kind == ServiceEvent::Kind::change_failed || event.kind == ServiceEvent::Kind::heal_failed)
+  using Kind = ServiceEvent::Kind;
+  if (event.kind == Kind::change_failed || event.kind == Kind::heal_failed ||
+      event.kind == Kind::revision_invalid)
     fmt::print("{} {}\n", event.object, event.message);
   if (since == drifted_.end()) return;
   const double ms = 1e3 * seconds_since(since->second);
-  if (event.kind == ServiceEvent::Kind::drift) told_.push_back(ms);
-  if (event.kind != ServiceEvent::Kind::drift_cleared) return;
+  if (event.kind == Kind::drift) told_.push_back(ms);
+  if (event.kind != Kind::drift_cleared) return;
   healed_.push_back(ms);
   drifted_.erase(since);
 }
@@ -285,6 +294,7 @@ void ServedFleet::measure(seconds idle, unsigned drifts) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   const auto number = [&](int which, unsigned otherwise) {
     return argc > which ? static_cast<unsigned>(std::strtoul(argv[which], nullptr, 10)) : otherwise;
   };

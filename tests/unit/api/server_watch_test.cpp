@@ -71,6 +71,28 @@ TEST_F(ApiWatchTest, SendsSignsOfLife) {
   EXPECT_NE(one.events_until(": still here").find(": still here"), std::string::npos);
 }
 
+// Proxies cut what is silent, and nothing happens to the revisions.
+TEST_F(ApiWatchTest, SendsSignsOfLifeWhileOtherKindsHaveNews) {
+  settings_.limits.heartbeat = milliseconds(200);
+  start();
+  ApiClient quiet = client("viewer");
+  quiet.send(
+      "GET /api/v1alpha1/revisions?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+      "viewer\r\n\r\n");
+  EXPECT_EQ(quiet.head().status, 200);
+  (void)quiet.events_until("BOOKMARK");
+  const std::jthread busy([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any pause;
+    for (std::size_t i = 1; !stop.stop_requested(); ++i) {
+      drift(i % 9);
+      pause.wait_for(lock, stop, milliseconds(20), [] { return false; });
+    }
+  });
+  EXPECT_NE(quiet.events_until(": still here").find(": still here"), std::string::npos);
+}
+
 TEST_F(ApiWatchTest, EndsWhenItsTokenIsRevokedAndLetsOthersGoOn) {
   start();
   ApiClient viewer = watch("viewer");

@@ -51,6 +51,38 @@ TEST(Watch, ReportsDriftAndReadsOnlyTheDeviceThatChanged) {
   EXPECT_EQ(looks_at_gpu2, 1);
 }
 
+TEST(Watch, ReadsADeviceThatChangedOnceMore) {
+  Cluster cluster;
+  auto& gpu1 = cluster.add("gpu1");
+  const Path mtu = entry("interface[rail0]/mtu");
+  cluster.want("gpu1", mtu.text(), number(9000));
+  gpu1.set(mtu, number(9000));
+  const auto watcher = std::make_shared<TestWatcher>(Woken{.all = false, .devices = {"gpu1"}});
+  watch_with(cluster.attached(0), watcher);
+  RealExecutor executor;
+  std::stop_source stop;
+  WatchSettings settings;
+  settings.confirm_after = milliseconds(30);
+  int reads = 0;
+  int looks = 0;
+  settings.observed = [&](std::size_t, const DeviceState&, const DriftReport&) { ++reads; };
+  settings.looked = [&] {
+    if (++looks == 1) {
+      gpu1.set(mtu, number(1500));
+      watcher->signal();
+    } else if (looks == 3) {  // a fourth would be within this time
+      executor.at(executor.now() + milliseconds(200), [&] { stop.request_stop(); });
+    }
+  };
+  std::vector<WatchEvent::Kind> kinds;
+  const auto report = [&](const WatchEvent& event) { kinds.push_back(event.kind); };
+  Watch watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report);
+  ASSERT_TRUE(pump(executor, watch, stop.get_token()));
+  EXPECT_EQ(kinds, std::vector{WatchEvent::Kind::appeared});
+  EXPECT_EQ(looks, 3);
+  EXPECT_EQ(reads, 3);
+}
+
 TEST(Watch, HealsDriftThatAppears) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");

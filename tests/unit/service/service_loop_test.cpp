@@ -75,6 +75,28 @@ TEST_F(ServiceLab, DriftIsHealedByItself) {
   EXPECT_EQ(service->status()->counts.heals_failed, 0U);
 }
 
+// Conditions take two looks, which do not wait for the next look at the source or at all devices.
+TEST_F(ServiceLab, ShowsASecondLookAtADeviceThatChanged) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  ASSERT_TRUE(service->suspend(ann));
+  run_for(seconds(30));
+  const auto gpu1 = [this] {
+    for (const auto& one : service->status()->devices->devices)
+      if (one && one->device == "gpu1") return *one;
+    throw std::runtime_error("gpu1 was not observed");
+  };
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("7"));
+  run_for(seconds(1));
+  EXPECT_EQ(gpu1().differences, 1U);
+  const WallTime first = gpu1().observed;
+  run_for(seconds(3));
+  const WallTime second = gpu1().observed;
+  EXPECT_GT(second, first);
+  run_for(seconds(30));
+  EXPECT_EQ(gpu1().observed, second);
+}
+
 TEST_F(ServiceLab, NothingIsWrittenWhileItIsSuspended) {
   commit("aaaa1", 0);
   run_for(seconds(60));
