@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
 #include "reconciler/report/lock_report.hpp"
+#include "specs/files/file_error.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/language/excerpt.hpp"
 #include "specs/language/hostlist.hpp"
@@ -88,10 +90,8 @@ Colour colour_of(const Asked& asked) {
 // Files as their author names them.
 void name_as_shown(Sources& sources, const Asked& asked) {
   for (SourceFile& file : sources.files)
-    if (file.name.starts_with(asked.specs + "/"))
-      file.name = (std::filesystem::path(asked.shown) / file.name.substr(asked.specs.size() + 1))
-                      .lexically_normal()
-                      .string();
+    if (!file.name.empty())
+      file.name = (std::filesystem::path(asked.shown) / file.name).lexically_normal().string();
 }
 
 bool is_same(const Connect& one, const Connect& other) {
@@ -175,7 +175,9 @@ Result<Answer> planned(OpenedCluster cluster, const Asked& asked) {
 }
 
 Answer answer_to(const Asked& asked) {
-  Result<OpenedCluster> cluster = load_cluster(asked.source(asked.specs));
+  // No message names a folder of the service.
+  if (::chdir(asked.specs.c_str()) != 0) return failed(file_error(asked.specs, errno), asked);
+  Result<OpenedCluster> cluster = load_cluster(asked.source("."));
   if (!cluster) return failed(cluster.error(), asked);
   Sources& sources = cluster->catalog.sources;
   name_as_shown(sources, asked);
@@ -201,7 +203,7 @@ std::string text_of(Answer answer, const Asked& asked) {
   }
   answer.document["service"] = std::move(service);
   std::string out = json_text(Console().whole(std::move(answer.document)), 2);
-  // Also where a message has the whole name of a file.
+  // Also where a message has the whole name of a file, as of allocations.lock.
   replace_all(out, asked.specs + "/", asked.shown.empty() ? "" : asked.shown + "/");
   replace_all(out, asked.specs, asked.shown.empty() ? "." : asked.shown);
   return out;

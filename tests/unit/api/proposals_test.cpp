@@ -186,7 +186,7 @@ TEST_F(ProposalsTest, JudgesTheRequestBeforeItsBody) {
   EXPECT_EQ(chunked.reply().status, 413);
   EXPECT_EQ(client().post(kTarget, kSpecs).status, 401);
   EXPECT_EQ(client("wrong").post(kTarget, kSpecs).status, 401);
-  EXPECT_EQ(client("viewer").post("/api/v1alpha1/clusters/pod2:plan", kSpecs).status, 404);
+  EXPECT_EQ(client("operator").post("/api/v1alpha1/clusters/pod2:plan", kSpecs).status, 404);
   EXPECT_EQ(client("viewer").post("/api/v1alpha1/devices/gpu1:plan", kSpecs).status, 405);
   EXPECT_EQ(client("viewer").post(kTarget, kSpecs, "Content-Type: text/yaml\r\n").status, 415);
   EXPECT_EQ(client("viewer")
