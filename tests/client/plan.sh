@@ -17,4 +17,8 @@ metadata: {name: others, labels: {pool: others}}
 spec: {names: gpu9, role: host, drivers: [linux], connect: {agent: "https://127.0.0.1:9"}}
 YAML
 "$lockstep" lock "$work/specs" >/dev/null
+# With credentials for agents, so that the service could go where specs lead it.
+export LOCKSTEP_PKI_DIR=$work/ca
+"$lockstep" ca init "$work/ca" --cluster specs >/dev/null
+"$lockstep" ca issue "$work/ca" --role controller --name controller >/dev/null
 /usr/bin/python3 -B "$(dirname "$0")/plan.py" "$lockstep" "$work"
