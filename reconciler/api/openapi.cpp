@@ -133,7 +133,9 @@ Json action_operation(const ActionRow& action) {
 }
 
 Json proposal_body() {
-  const Json text{{"type", "string"}, {"maxLength", kProposedTextMax}};
+  const auto text = [](const char* what) {
+    return Json{{"type", "string"}, {"maxLength", kProposedTextMax}, {"description", what}};
+  };
   return {{"type", "object"},
           {"required", {"files"}},
           {"additionalProperties", false},
@@ -144,10 +146,12 @@ Json proposal_body() {
               {"maxProperties", kProposedFilesMax},
               {"additionalProperties", {{"type", "string"}}},
               {"description", "The text of each file, by its path in the folder of specs."}}},
-            {"folder", text},
-            {"only", text},
-            {"details", {{"type", "boolean"}}},
-            {"text", {{"enum", words(PlanText{})}}}}}};
+            {"folder", text("How the author names that folder: before the names of files in what is shown.")},
+            {"only", text("Only these devices: a hostlist.")},
+            {"details", {{"type", "boolean"}, {"description", "In the text: every change by itself."}}},
+            {"text",
+             {{"enum", words(PlanText{})},
+              {"description", "Whether `service.text` is what `lockstep plan` prints."}}}}}};
 }
 
 // A document of `lockstep plan -o json`, with what the service adds.
