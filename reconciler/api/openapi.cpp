@@ -174,11 +174,11 @@ Json proposal_operation() {
                        kPlanRole);
   out["parameters"] = Json::array({reference("parameters/name")});
   out["requestBody"] = {{"required", true}, {"content", json_content(proposal_body())}};
-  out["responses"] = responses_of(
-      described("The plan, as `lockstep plan -o json` prints it.", json_content(schema_reference("Plan"))),
-      true);
+  out["responses"] = responses_of(described("The plan, as `lockstep plan -o json` prints it.",
+                                            json_content(document_schema("Plan", "steps"))),
+                                  true);
   out["responses"]["422"] = described("The specs can't be planned: each mistake with its file and line.",
-                                      json_content(schema_reference("Error")));
+                                      json_content(document_schema("Error", "errors")));
   return out;
 }
 
@@ -248,8 +248,6 @@ Json all_schemas() {
             {"properties", {{"resourceVersion", {{"type", "string"}}}, {"continue", {{"type", "string"}}}}}}},
           {"items", {{"type", "array"}, {"items", schema_reference(kind.name)}}}}}};
   }
-  out["Plan"] = document_schema("Plan", "steps");
-  out["Error"] = document_schema("Error", "errors");
   out["Status"] = {{"type", "object"},
                    {"required", {"kind", "apiVersion", "status", "message", "code"}},
                    {"properties",
