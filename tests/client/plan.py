@@ -185,6 +185,23 @@ class Plan(unittest.TestCase):
         self.assertEqual(document(there[1]), document(here[1]))
         self.assertEqual(json.loads(here[1])["steps"][0]["changes"][0]["origin"]["file"], "host.yaml")
 
+    def test_names_the_commit_of_the_specs(self):
+        def git(*words):
+            return subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@example.invalid", *words], cwd=self.specs,
+                                  check=True, capture_output=True, text=True).stdout.strip()
+
+        git("init", "--quiet")
+        git("add", "--all")
+        git("commit", "--quiet", "-m", "specs")
+        commit = git("rev-parse", "HEAD")
+        here, there = self.both("--only", "plan-test", "-o", "json", code=0)
+        self.assertEqual(document(there[1]), document(here[1]))
+        self.assertEqual(document(there[1])["specsCommit"], commit)
+        self.propose()
+        here, there = self.both("--only", "plan-test", "-o", "json", code=2)
+        self.assertEqual(document(there[1]), document(here[1]))
+        self.assertEqual(document(there[1])["specsCommit"], commit + "-dirty")
+
     def test_nothing_to_do_is_nothing_to_do(self):
         here, there = self.both("--only", "plan-test", code=0)
         self.assertEqual(there[1:], here[1:])

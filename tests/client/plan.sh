@@ -4,6 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
+command -v git >/dev/null || not_tested_but_on_ci "git names the commits of specs"
 own_machine plan-test "the service observes a machine that is the test's own" "$0" "$@"
 ip link set lo up
 export STATE_DIRECTORY=$work/service CACHE_DIRECTORY=$work/cache LOCKSTEP_CONTEXT_FILE=$work/contexts.yaml
