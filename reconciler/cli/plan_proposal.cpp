@@ -1,12 +1,10 @@
 // The process that plans proposed specs.
 #include "reconciler/cli/plan_proposal.hpp"
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -212,7 +210,6 @@ std::string text_of(Answer answer, const Asked& asked) {
 // The service goes first, in all that the kernel decides.
 void stand_back() {
   constexpr int kNice = 10;
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   [[maybe_unused]] const int nice = ::nice(kNice);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }

@@ -39,7 +39,9 @@ Program planning_program() {
               .own_group = true,
               .largest_output = kAnswerMost};
   if (kBoundsMemory) out.words.push_back("--as=" + std::to_string(kMemory));
-  out.words.insert(out.words.end(), {this_program(), kPlanProposalWord});
+  // It ends with the service, also where that is killed.
+  out.words.insert(out.words.end(),
+                   {"setpriv", "--pdeathsig", "KILL", "--", this_program(), kPlanProposalWord});
   return out;
 }
 
