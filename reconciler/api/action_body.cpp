@@ -1,10 +1,8 @@
 #include "reconciler/api/action_body.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 
+#include "reconciler/api/json_body.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep::api {
@@ -14,43 +12,9 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kDigestPrefix = "sha256:";
 constexpr std::size_t kDigestDigits = 64;
+// As many as a body of RequestLimits::body_max may have digests.
+constexpr std::size_t kActionValues = std::size_t{1} << 18;
 constexpr std::size_t kDigitsLeast = 4;  // as for a revision (ServiceLoop::approve)
-
-Error wrong_body(const std::string& what) { return Error{ErrorKind::invalid_spec, "body: " + what}; }
-
-// Before anything is allocated for it.
-bool is_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (in_text && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      in_text = !in_text;
-    } else if (!in_text && (text[i] == '{' || text[i] == '[')) {
-      if (++depth > kDepthMax) return true;
-    } else if (!in_text && (text[i] == '}' || text[i] == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
-Result<Json> parsed_object(std::string_view body) {
-  if (is_deep(body)) return wrong_body("deeper than " + std::to_string(kDepthMax) + " levels");
-  std::set<std::string> seen;
-  std::optional<std::string> twice;
-  const auto note = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::key && depth == 1 && !seen.insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  };
-  Json out = Json::parse(body, note, false);
-  if (out.is_discarded()) return wrong_body("not valid JSON in UTF-8");
-  if (!out.is_object()) return wrong_body("not a JSON object");
-  if (twice) return wrong_body("field '" + printable(*twice) + "' appears twice");
-  return out;
-}
 
 bool is_digest_start(std::string_view text) {
   if (text.starts_with(kDigestPrefix)) text.remove_prefix(kDigestPrefix.size());
@@ -83,10 +47,7 @@ Result<std::string> reason_in(const Json& json) {
 
 Result<ActionBody> parse_action_body(const ActionRow& action, std::string_view body) {
   ActionBody out;
-  Json json = Json::object();
-  if (body.find_first_not_of(" \t\r\n") != body.npos) {
-    TRY(json, parsed_object(body));
-  }
+  TRY(const Json json, parse_json_body(body, kActionValues));
   for (const auto& [name, value] : json.items()) {
     if (name == "steps" && action.steps) {
       TRY(out.steps, steps_in(value));

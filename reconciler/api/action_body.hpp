@@ -1,9 +1,9 @@
 // The body of an action: {"steps": ["sha256:..."], "reason": "..."}.
 //
-// Promises: never trusted: refused (invalid_spec), each with what is wrong: what is not one JSON object, in
-// UTF-8 and at most kDepthMax deep; unknown and repeated fields; steps for an action that has none, an empty
-// list of steps, what is not the start of a digest; a reason that is missing where the action needs one, or
-// longer than kReasonMax. An empty body is an empty object.
+// Promises: never trusted: refused (invalid_spec), each with what is wrong: what json_body.hpp refuses;
+// unknown fields; steps for an action that has none, an empty list of steps, what is not the start of a
+// digest; a reason that is missing where the action needs one, or longer than kReasonMax. An empty body is an
+// empty object.
 #pragma once
 
 #include <string>
@@ -15,7 +15,6 @@
 
 namespace lockstep::api {
 
-inline constexpr std::size_t kDepthMax = 8;      // the deepest legal body has two levels
 inline constexpr std::size_t kReasonMax = 1024;  // as long as the message of an event (core/v1 Event)
 
 struct ActionBody {

@@ -44,7 +44,7 @@ AuditLine ApiService::audit_line(const PlannedRequest& request) const {
   return {.id = id ? *id : "",
           .at = std::chrono::system_clock::now(),
           .caller = request.as->caller,
-          .action = std::string(request.route.action->word),
+          .action = std::string(request.route.action != nullptr ? request.route.action->word : kPlanWord),
           .object = std::string(row_of(request.route.kind).name) + "/" + request.route.name};
 }
 

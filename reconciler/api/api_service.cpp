@@ -21,7 +21,7 @@ std::string text_in(const std::map<std::string, std::string>& query, const char*
   return found == query.end() ? "" : found->second;
 }
 
-// What an action's request must say of its body.
+// What the request of an action or a plan must say of its body.
 std::optional<Answer> wrong_content(const RequestHead& head) {
   const std::string_view coding = head.header("Content-Encoding");
   if (!coding.empty() && coding != "identity")
@@ -48,7 +48,10 @@ ApiService::ApiService(ApiParts parts, RequestLimits limits)
       secrets_(std::move(parts.webhook_secrets)),
       metrics_(parts.metrics),
       limits_(limits),
+      planner_(std::move(parts.planner)),
       rates_(limits.requests_per_second, limits.requests_burst),
+      proposal_rates_(limits.proposals_per_second, limits.proposals_burst),
+      proposal_turns_(limits.proposals_waiting),
       openapi_(openapi_document().dump()) {}
 
 std::optional<Answer> ApiService::limited(const std::string& client, Time now) {
@@ -70,7 +73,8 @@ ApiService::Judged ApiService::plan(const RequestHead& head, const Peer& peer, T
   PlannedRequest out;
   if (target) out.route = route_of(*target);
   const bool for_callers = target && (out.route.what == What::list || out.route.what == What::object ||
-                                      out.route.what == What::action || out.route.what == What::metrics);
+                                      out.route.what == What::action || out.route.what == What::proposal ||
+                                      out.route.what == What::metrics);
   if (!for_callers)
     if (auto wait = limited(stranger, now)) return *std::move(wait);
   if (!target) return failure(target.error());
@@ -119,13 +123,14 @@ ApiService::Judged ApiService::plan_for_caller(PlannedRequest out, const Request
     return out;
   }
   const KindRow& kind = row_of(out.route.kind);
-  if (out.route.what == What::action) {
+  if (out.route.what == What::action || out.route.what == What::proposal) {
     out.waits = true;
-    if (auto refused = refuse_role(out)) return *std::move(refused);
+    if (out.route.what == What::action)
+      if (auto refused = refuse_role(out)) return *std::move(refused);
     if (!accepts(head.header("Accept"), kJson)) return not_acceptable(kJson);
     if (auto wrong = wrong_content(head)) return *std::move(wrong);
     out.body_max = limits_.body_max;
-    return out;
+    return out.route.what == What::proposal ? judge_proposal(std::move(out), now) : Judged(std::move(out));
   }
   Result<PageRequest> page = page_request(target.query, out.route.kind, log_);
   if (!page)
@@ -169,6 +174,7 @@ Answer ApiService::answer(const PlannedRequest& request, const std::string& body
     case What::list: return answer_list(request);
     case What::object: return answer_object(request);
     case What::action: return act(request, body);
+    case What::proposal: return propose(request, body);
     case What::healthz: return health_answer();
     case What::readyz: return readiness_answer(*desk_.status());
     case What::openapi: return {.body = openapi_};

@@ -13,15 +13,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "drivers/posix/wake_descriptor.hpp"
 #include "reconciler/api/action_body.hpp"
 #include "reconciler/api/answer.hpp"
 #include "reconciler/api/audit_log.hpp"
 #include "reconciler/api/authentication.hpp"
 #include "reconciler/api/list_page.hpp"
+#include "reconciler/api/proposal_turns.hpp"
+#include "reconciler/api/proposed_specs.hpp"
 #include "reconciler/api/rate_limits.hpp"
 #include "reconciler/api/routes.hpp"
 #include "reconciler/api/service_desk.hpp"
@@ -40,6 +44,14 @@ struct RequestLimits {
   std::size_t webhook_body_max = std::size_t{25} << 20;
   // How long an action may wait for the engine, which is between two callbacks for milliseconds.
   std::chrono::milliseconds action_time{10'000};
+  // Of specs to plan, all files together: those of 4,096 devices have 1 MiB, most of it allocations.lock.
+  std::size_t proposal_max = std::size_t{8} << 20;
+  // Of one client: choices, as a person or a repository has changes to plan.
+  double proposals_per_second = 0.1;
+  double proposals_burst = 5;
+  std::size_t proposals_waiting = 4;  // in all, the one that is planned included
+  // One that is planned: devices that do not answer take 20 s (ObserveOptions), 4,096 others 30 s.
+  std::chrono::milliseconds proposal_time{120'000};
 };
 
 struct RequestHead {
@@ -59,6 +71,7 @@ struct PlannedRequest {
   std::size_t body_max = 0;
   std::shared_ptr<WebhookProof> proof{};  // takes the body; nobody else does
   bool waits = false;
+  std::shared_ptr<const void> turn{};  // ProposalTurns
 };
 
 struct ApiParts {
@@ -69,6 +82,7 @@ struct ApiParts {
   AuditLog& audit;
   std::map<Forge, std::string> webhook_secrets{};  // by forge; the others' webhooks are not found
   ServiceMetrics* metrics = nullptr;               // null: they are not found
+  Planner planner{};                               // null: no specs are planned
 };
 
 class ApiService {
@@ -84,14 +98,16 @@ class ApiService {
   bool holds(const AuthenticatedAs& as) const { return authentication_.holds(as); }
   bool refresh(const std::function<void(const std::string&)>& log) { return authentication_.refresh(log); }
   void set_webhook_secrets(std::map<Forge, std::string> secrets) { secrets_ = std::move(secrets); }
-  // Actions that wait for the engine wait no longer; what has not begun never does. Any thread.
-  void stop() { stopping_ = true; }
+  // Actions that wait for the engine wait no longer; what has not begun never does; plans end. Any thread.
+  void stop();
 
  private:
   std::optional<Answer> limited(const std::string& client, Time now);
   Judged plan_webhook(PlannedRequest out, const RequestHead& head) const;
   Judged plan_for_caller(PlannedRequest out, const RequestHead& head, const RequestTarget& target,
                          const Peer& peer, Time now);
+  Judged judge_proposal(PlannedRequest out, Time now);
+  Answer propose(const PlannedRequest& request, const std::string& body);
   std::optional<Answer> refuse_role(const PlannedRequest& request);
   Answer answer_list(const PlannedRequest& request) const;
   Answer answer_object(const PlannedRequest& request) const;
@@ -108,8 +124,13 @@ class ApiService {
   std::map<Forge, std::string> secrets_;
   ServiceMetrics* const metrics_;
   const RequestLimits limits_;
+  const Planner planner_;
   RateLimits rates_;
+  RateLimits proposal_rates_;
+  ProposalTurns proposal_turns_;
   const std::string openapi_;
+  std::stop_source stops_;
+  WakeDescriptor stops_now_;
   std::atomic<bool> stopping_{false};
 };
 

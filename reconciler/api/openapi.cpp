@@ -6,6 +6,7 @@
 #include "reconciler/api/action_body.hpp"
 #include "reconciler/api/answer.hpp"
 #include "reconciler/api/list_page.hpp"
+#include "reconciler/api/proposed_specs.hpp"
 #include "reconciler/api/routes.hpp"
 #include "reconciler/metrics/service_metrics.hpp"
 #include "specs/language/api_version.hpp"
@@ -131,6 +132,56 @@ Json action_operation(const ActionRow& action) {
   return out;
 }
 
+Json proposal_body() {
+  const auto text = [](const char* what) {
+    return Json{{"type", "string"}, {"maxLength", kProposedTextMax}, {"description", what}};
+  };
+  return {{"type", "object"},
+          {"required", {"files"}},
+          {"additionalProperties", false},
+          {"properties",
+           {{"files",
+             {{"type", "object"},
+              {"minProperties", 1},
+              {"maxProperties", kProposedFilesMax},
+              {"additionalProperties", {{"type", "string"}}},
+              {"description", "The text of each file, by its path in the folder of specs."}}},
+            {"folder", text("How the author names that folder: before the names of files in what is shown.")},
+            {"only", text("Only these devices: a hostlist.")},
+            {"details", {{"type", "boolean"}, {"description", "In the text: every change by itself."}}},
+            {"text",
+             {{"enum", words(PlanText{})},
+              {"description", "Whether `service.text` is what `lockstep plan` prints."}}}}}};
+}
+
+// A document of `lockstep plan -o json`, with what the service adds.
+Json document_schema(const char* kind, const char* has) {
+  Json out{{"type", "object"},
+           {"required", {"apiVersion", "kind", has}},
+           {"properties",
+            {{"apiVersion", {{"const", api_version}}},
+             {"kind", {{"const", kind}}},
+             {has, {{"type", "array"}}},
+             {"service", {{"type", "object"}}}}}};
+  return out;
+}
+
+Json proposal_operation() {
+  const KindRow& kind = row_of(Kind::cluster);
+  Json out = operation(std::string(kPlanWord) + std::string(kind.name), kind.name,
+                       "What specs would change on the devices, as they are now. Changes nothing, and keeps "
+                       "nothing but a line in the audit log.",
+                       kPlanRole);
+  out["parameters"] = Json::array({reference("parameters/name")});
+  out["requestBody"] = {{"required", true}, {"content", json_content(proposal_body())}};
+  out["responses"] = responses_of(described("The plan, as `lockstep plan -o json` prints it.",
+                                            json_content(document_schema("Plan", "steps"))),
+                                  true);
+  out["responses"]["422"] = described("The specs can't be planned: each mistake with its file and line.",
+                                      json_content(document_schema("Error", "errors")));
+  return out;
+}
+
 Json webhook_operation(Forge forge) {
   const std::string name(to_string(forge));
   Json out{{"operationId", name + "Webhook"},
@@ -173,6 +224,8 @@ Json all_paths() {
   for (const ActionRow& action : actions())
     out[std::string(kVersionPath) + "/" + std::string(row_of(action.kind).plural) +
         "/{name}:" + std::string(action.word)]["post"] = action_operation(action);
+  out[std::string(kVersionPath) + "/" + std::string(row_of(Kind::cluster).plural) +
+      "/{name}:" + std::string(kPlanWord)]["post"] = proposal_operation();
   for (const std::string_view forge : words(Forge{}))
     out["/webhooks/" + std::string(forge)]["post"] = webhook_operation(*spelled<Forge>(forge));
   for (const PlainRoute& route : kPlainRoutes) out[std::string(route.path)]["get"] = plain_operation(route);

@@ -12,6 +12,9 @@ constexpr std::array<std::string_view, 2> kVersionSegments{"api", "v1alpha1"};
 // NAME:WORD; the name may have a colon itself, as a folder's revision does ("sha256:...").
 Route object_route(Kind kind, const std::string& segment) {
   const std::size_t colon = segment.rfind(':');
+  if (colon != segment.npos && colon > 0 && kind == Kind::cluster &&
+      std::string_view(segment).substr(colon + 1) == kPlanWord)
+    return {.what = What::proposal, .kind = kind, .name = segment.substr(0, colon)};
   if (colon != segment.npos && colon > 0)
     if (const ActionRow* const action = find_action(kind, std::string_view(segment).substr(colon + 1));
         action != nullptr)
@@ -41,12 +44,9 @@ Route route_of(const RequestTarget& target) {
 
 bool Route::allows(std::string_view method) const {
   if (method == "OPTIONS") return true;
-  if (what == What::action || what == What::webhook) return method == "POST";
-  return method == "GET" || method == "HEAD";
+  return is_posted() ? method == "POST" : method == "GET" || method == "HEAD";
 }
 
-std::string_view Route::allowed() const {
-  return what == What::action || what == What::webhook ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
-}
+std::string_view Route::allowed() const { return is_posted() ? "POST, OPTIONS" : "GET, HEAD, OPTIONS"; }
 
 }  // namespace lockstep::api

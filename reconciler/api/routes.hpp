@@ -10,13 +10,29 @@
 
 #include "reconciler/api/kinds.hpp"
 #include "reconciler/api/request_target.hpp"
+#include "reconciler/api/role.hpp"
 #include "reconciler/api/webhooks.hpp"
 
 namespace lockstep::api {
 
 inline constexpr std::string_view kVersionPath = "/api/v1alpha1";
 
-enum class What : std::uint8_t { nothing, list, object, action, webhook, healthz, readyz, openapi, metrics };
+// A proposal is specs that are to be planned: POST .../clusters/NAME:plan.
+enum class What : std::uint8_t {
+  nothing,
+  list,
+  object,
+  action,
+  proposal,
+  webhook,
+  healthz,
+  readyz,
+  openapi,
+  metrics
+};
+inline constexpr std::string_view kPlanWord = "plan";
+// A plan shows what is on devices, and changes nothing.
+inline constexpr Role kPlanRole = Role::viewer;
 
 // Paths that are neither objects nor actions.
 struct PlainRoute {
@@ -37,6 +53,7 @@ struct Route {
   std::string name{};
   const ActionRow* action = nullptr;  // of What::action
   Forge forge{};                      // of What::webhook
+  bool is_posted() const { return what == What::action || what == What::proposal || what == What::webhook; }
   bool allows(std::string_view method) const;
   std::string_view allowed() const;  // "GET, HEAD, OPTIONS"
 };

@@ -279,6 +279,7 @@ void RunningApi::stop() {
   });
   shared_.actors.join();
   shared_.readers.join();
+  shared_.planners.join();
   work_.reset();
   if (thread_.joinable()) thread_.join();
   files_.clear();
@@ -292,9 +293,16 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(ServerSettings settings, Ser
   TRY(std::unique_ptr<AuditLog> audit, AuditLog::open(settings.audit));
   AuditLog& lines = *audit;
   ServiceMetrics* const metrics = settings.metrics;
-  auto out = std::make_unique<RunningApi>(
-      std::move(settings), std::move(audit), log,
-      ApiParts{desk, feed, log, Authentication(std::move(tokens), ::geteuid()), lines, {}, metrics});
+  Planner planner = settings.planner;
+  auto out = std::make_unique<RunningApi>(std::move(settings), std::move(audit), log,
+                                          ApiParts{desk,
+                                                   feed,
+                                                   log,
+                                                   Authentication(std::move(tokens), ::geteuid()),
+                                                   lines,
+                                                   {},
+                                                   metrics,
+                                                   std::move(planner)});
   TRY_DONE(out->begin());
   return std::unique_ptr<ApiServer>(std::move(out));
 }

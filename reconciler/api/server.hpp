@@ -6,8 +6,8 @@
 // cut off. Watches end when their credential does: a token that was revoked, a certificate that has expired
 // or whose revocation list has it; the others go on. Changed tokens, secrets and TLS files hold within a
 // second, for new requests (TLS files: connections). stop() ends all connections; actions that have begun are
-// waited for. Refuses at start, each with what to do: what listening_sockets.hpp refuses; files that can't be
-// used.
+// waited for; plans of specs are stopped. Refuses at start, each with what to do: what listening_sockets.hpp
+// refuses; files that can't be used.
 #pragma once
 
 #include <chrono>
@@ -59,6 +59,7 @@ struct ServerSettings {
   std::map<Forge, std::string> webhook_secrets{};  // files, by forge
   ServerLimits limits{};
   ServiceMetrics* metrics = nullptr;  // outlives it; null: there are none
+  Planner planner{};                  // of specs that are not the service's; null: none are planned
   std::function<void(const std::string&)> log = [](const std::string&) {};  // one thread at a time
 };
 

@@ -337,7 +337,7 @@ Coroutine<bool> LiveConnection<Stream>::serve_one() {
 template <class Stream>
 Coroutine<Answer> LiveConnection<Stream>::answer_of(const PlannedRequest& request, const std::string& body) {
   if (!request.waits) co_return shared_.service.answer(request, body);
-  asio::thread_pool& pool = request.route.what == What::action ? shared_.actors : shared_.readers;
+  asio::thread_pool& pool = shared_.pool_of(request.route.what);
   const auto begin = [&](auto handler) {
     asio::post(pool, [&service = shared_.service, &request, &body, handler = std::move(handler)]() mutable {
       Answer answer = service.answer(request, body);

@@ -38,6 +38,7 @@ struct ApiShared {
   asio::io_context io{1};
   asio::thread_pool readers;
   asio::thread_pool actors;
+  asio::thread_pool planners{1};  // one plan at a time
   TlsContext tls;
   std::uint64_t tls_read = 0;  // how often the files were
   std::set<std::shared_ptr<Connection>> connections;
@@ -47,6 +48,9 @@ struct ApiShared {
   bool stopping = false;
   Time logged{};               // when a refusal was
   std::size_t not_logged = 0;  // since
+  asio::thread_pool& pool_of(What what) {
+    return what == What::action ? actors : what == What::proposal ? planners : readers;
+  }
   // For the metrics.
   void count_answer(std::string_view method, Http status) const {
     if (settings.metrics != nullptr) settings.metrics->answered(method, static_cast<int>(status));

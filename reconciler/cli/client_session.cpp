@@ -42,13 +42,14 @@ int fail_with_excerpts(const Error& error, const Console& console) {
   return kExitError;
 }
 
-std::optional<client::ServiceClient> open_service(const ServerOptions& options, const Console& console) {
+std::optional<client::ServiceClient> open_service(const ServerOptions& options, const Console& console,
+                                                  client::Patience patience) {
   Result<ChosenServer> chosen = chosen_server(options);
   if (!chosen) {
     fail_with_excerpts(chosen.error(), console);
     return std::nullopt;
   }
-  auto out = client::ServiceClient::open(std::move(chosen->endpoint));
+  auto out = client::ServiceClient::open(std::move(chosen->endpoint), patience);
   if (out) return *std::move(out);
   console.fail(out.error());
   return std::nullopt;

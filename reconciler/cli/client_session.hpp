@@ -18,7 +18,8 @@ struct ChosenServer {
 Result<ChosenServer> chosen_server(const ServerOptions& options);
 
 // None: the error has been told, and the command ends with kExitError.
-std::optional<client::ServiceClient> open_service(const ServerOptions& options, const Console& console);
+std::optional<client::ServiceClient> open_service(const ServerOptions& options, const Console& console,
+                                                  client::Patience patience = {});
 // A file of contexts that can't be read has excerpts with line and column.
 int fail_with_excerpts(const Error& error, const Console& console);
 

@@ -150,6 +150,9 @@ inline CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, cons
   return command;
 }
 
+// Which service, and as whom. `context`: what the option of that name is for.
+void takes_server(CLI::App* command, ServerOptions& at, const char* context);
+
 void add_service_commands(CLI::App& app, Arguments& a);
 void add_client_commands(CLI::App& app, Arguments& a);
 void add_twin_commands(CLI::App& app, Arguments& a);

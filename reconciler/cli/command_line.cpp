@@ -12,6 +12,7 @@
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
 #include "reconciler/cli/man_page.hpp"
+#include "reconciler/cli/plan_proposal.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/approved.hpp"
 #include "reconciler/twin/supervisor.hpp"
@@ -85,6 +86,8 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
   command->add_flag("--details", a.plan.details,
                     "Show every change by itself, and what is not supported and why");
+  takes_server(command, a.plan.at,
+               "Let this service plan, on the devices that it reaches: by its name in the file of contexts");
   runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
 
   add_apply(app, a);
@@ -289,6 +292,7 @@ int run_command_line(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
     return bench::verbs::verbs_probe_main(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == kSupervisorWord) return supervisor_main();
+  if (argc > 1 && std::string_view(argv[1]) == kPlanProposalWord) return plan_proposal_main();
   CLI::App app{kAbout, "lockstep"};
   app.footer(kFooter);
   app.require_subcommand(1);

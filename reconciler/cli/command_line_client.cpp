@@ -3,15 +3,10 @@
 #include "reconciler/client/object_kinds.hpp"
 
 namespace lockstep {
-namespace {
 
-void takes_server(CLI::App* command, ServerOptions& at) {
+void takes_server(CLI::App* command, ServerOptions& at, const char* about_context) {
   CLI::Option* const context =
-      command
-          ->add_option("--context", at.context,
-                       "The service, by its name in the file of contexts (default: the current one, else the "
-                       "service of this machine)")
-          ->option_text("NAME");
+      command->add_option("--context", at.context, about_context)->option_text("NAME");
   CLI::Option* const server =
       command
           ->add_option("--server", at.server,
@@ -28,6 +23,14 @@ void takes_server(CLI::App* command, ServerOptions& at) {
   certificate->needs(key);
   key->needs(certificate);
   takes_file("--token-file", at.token_file, "Of --server: file with one's token");
+}
+
+namespace {
+
+void takes_server(CLI::App* command, ServerOptions& at) {
+  takes_server(command, at,
+               "The service, by its name in the file of contexts (default: the current one, else the service "
+               "of this machine)");
 }
 
 // An error in a form that a program asked for is an object in that form, too.

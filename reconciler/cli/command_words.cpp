@@ -22,7 +22,10 @@ constexpr std::array<Example, 56> kExamples{{
      "In CI, `lockstep validate --locked specs` fails if that was left out. A cluster whose numbers are in "
      "git\n"
      "has the same ones wherever it is applied from."},
-    {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
+    {"plan",
+     "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json\n"
+     "  lockstep plan --server https://pod1.example.org:7445 --token-file token specs\n"
+     "With --server or --context, a running service plans: docs/service.md."},
     {"apply",
      "lockstep apply --twin --yes --approve approval:traffic,drain examples/rail-pod\n"
      "The plan shows, for each hold, the word for --approve. A word for one kind of disruption does not\n"

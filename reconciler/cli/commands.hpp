@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/cli/client_commands.hpp"
 #include "reconciler/cli/console.hpp"
 #include "reconciler/session/opened_cluster.hpp"
 
@@ -30,8 +31,11 @@ struct PlanOptions {
   std::string only;  // devices, a hostlist
   std::string sign;  // key that signs the file; empty: not signed
   bool details = false;
+  ServerOptions at;  // the service that plans; neither server nor context: this process does
+  bool by_service() const { return !at.server.empty() || !at.context.empty(); }
 };
 int run_plan(const PlanOptions& options, const Console& console);
+int run_plan_by_service(const PlanOptions& options, const Console& console);
 
 struct ApplyCommandOptions {
   ClusterSource source;

@@ -17,6 +17,7 @@
 #include "reconciler/alerts/alert_sender.hpp"
 #include "reconciler/api/service_api.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/plan_proposal.hpp"
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/cli/systemd.hpp"
 #include "reconciler/cli/version.hpp"
@@ -104,7 +105,14 @@ class Serving {
  public:
   Serving(const ServeOptions& options, ServiceConfig config, std::vector<api::GivenSocket> sockets,
           const Console& console)
-      : options_(options), config_(std::move(config)), sockets_(std::move(sockets)), console_(console) {}
+      : options_(options),
+        config_(std::move(config)),
+        sockets_(std::move(sockets)),
+        console_(console),
+        aim_{.twin = options.source.twin,
+             .stands_for = options.source.twin ? options.source.specs.front() : "",
+             .max_entries = options.source.max_entries,
+             .keeps = serve_folder("STATE_DIRECTORY", title_of(config_))} {}
   int run();
 
  private:
@@ -122,6 +130,7 @@ class Serving {
   const bool journal_ = leads_to_journal(STDOUT_FILENO);
   const DriverTable drivers_ = driver_table();
   ServiceMetrics metrics_{LOCKSTEP_VERSION, std::string(build_commit())};
+  const SpecsAim aim_;
   std::unique_ptr<SpecsFeed> specs_;
   WakeDescriptor hang_up_;
   RetiredSessions retired_;  // outlives the executor
@@ -180,6 +189,7 @@ Result<Done> Serving::listen() {
   api::ServerSettings settings = api_settings(config_);
   settings.given = sockets_;
   settings.metrics = &metrics_;
+  settings.planner = make_planner(aim_, serve_folder("CACHE_DIRECTORY", title_of(config_)) + "/proposed");
   settings.log = [](const std::string& line) { std::fputs(report_text(line + "\n").c_str(), stderr); };
   TRY(api_,
       api::ServiceApi::start(std::move(settings), {.proof_lifetime = 2 * config_.resync}, executor_, *loop_));
@@ -200,11 +210,7 @@ Result<Done> Serving::tell_alerts() {
 int Serving::run() {
   Result<std::unique_ptr<Source>> source = source_of(config_);
   if (!source) return console_.fail(source.error());
-  specs_ = make_specs_feed(*std::move(source),
-                           {.twin = options_.source.twin,
-                            .stands_for = options_.source.twin ? options_.source.specs.front() : "",
-                            .max_entries = options_.source.max_entries,
-                            .keeps = serve_folder("STATE_DIRECTORY", title_of(config_))});
+  specs_ = make_specs_feed(*std::move(source), aim_);
   ServiceSettings settings;
   settings.version = LOCKSTEP_VERSION;
   settings.measures = config_.measure && !options_.no_measure;

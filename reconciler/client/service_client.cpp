@@ -18,7 +18,9 @@ constexpr std::string_view kGroup = "lockstep.dev/";
 constexpr std::size_t kPage = 500;  // as kubectl's --chunk-size
 constexpr int kListsAnew = 3;       // where pages are gone because the service has started anew: chosen
 constexpr std::chrono::milliseconds kWaitMost{10'000};  // whatever a Retry-After says
-constexpr std::size_t kShown = 200;                     // bytes of an answer that is not ours
+// For the turn of one's plan: others, and limits, are over within minutes.
+constexpr std::chrono::minutes kTurnsMost{5};
+constexpr std::size_t kShown = 200;  // bytes of an answer that is not ours
 // Of one page of 500 objects at most: 1,000 waiting steps of 50 changes are some 500,000 values.
 constexpr JsonBounds kBounds{.depth = 64, .values = 20'000'000};
 
@@ -160,6 +162,25 @@ Result<nlohmann::json> ServiceClient::act(const KindRow& kind, const std::string
   Result<Json> out = parse_bounded_json(reply.body, kBounds);
   if (!out || !out->is_object() || text_at(*out, "kind") != "Status") return not_ours(server_, reply);
   return out;
+}
+
+Result<nlohmann::json> ServiceClient::plan(const Json& body, const Call& call) {
+  TRY(const std::string cluster, cluster_name(call));
+  const HttpRequest request{.method = "POST",
+                            .target = object_target(cluster_kind(), cluster) + ":plan",
+                            .body = body.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  const Time last = std::chrono::steady_clock::now() + kTurnsMost;
+  for (;;) {
+    TRY(const HttpReply reply, connection_->send(request, call));
+    if (reply.status == 429 && std::chrono::steady_clock::now() < last) {
+      TRY_DONE(pause(reply.retry_after ? std::min(*reply.retry_after, kWaitMost) : patience_.again, call));
+      continue;
+    }
+    const Result<Json> out = parse_bounded_json(reply.body, kBounds);
+    const std::string kind = out && out->is_object() ? text_at(*out, "kind") : "";
+    if ((reply.status == 200 && kind == "Plan") || (reply.status == 422 && kind == "Error")) return out;
+    return failure_of(reply, server_);
+  }
 }
 
 Result<std::string> ServiceClient::cluster_name(const Call& call) {

@@ -36,6 +36,9 @@ class ServiceClient {
   // The Status that the service answers.
   Result<Json> act(const KindRow& kind, const std::string& name, const std::string& word, const Json& body,
                    const Call& call);
+  // The Plan that the service makes of specs (`body`: api/proposed_specs.hpp), or the Error that says what is
+  // wrong with them. Waits for its turn.
+  Result<Json> plan(const Json& body, const Call& call);
   // The one that it serves.
   Result<std::string> cluster_name(const Call& call);
 

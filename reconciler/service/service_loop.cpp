@@ -209,8 +209,10 @@ void ServiceLoop::publish() {
   status.breaker = breaker_.why();
   status.record_trouble = record_trouble_;
   if (watch_) status.devices = watch_->snapshot();
-  if (const auto specs = watched_id_ ? specs_.find(*watched_id_) : specs_.end(); specs != specs_.end())
+  if (const auto specs = watched_id_ ? specs_.find(*watched_id_) : specs_.end(); specs != specs_.end()) {
     status.objects = specs->second.objects;
+    status.files = specs->second.revision.folder;
+  }
   status.counts = counts_;
   board_.publish(std::move(status));
 }

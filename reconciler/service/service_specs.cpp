@@ -15,8 +15,6 @@ constexpr const char* kSpecsKey = "specs";  // fetches and loads are serial
 constexpr std::size_t kBeforeGood = 3;
 constexpr std::size_t kKeptSpecs = 5;
 
-std::string identity_of(const OpenedCluster& cluster) { return cluster.state_name() + " " + cluster.uuid(); }
-
 }  // namespace
 
 // One call of the feed on a worker; `then`: with its answer, or none and the reason.

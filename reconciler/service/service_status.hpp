@@ -100,6 +100,7 @@ struct ServiceStatus {
   std::string record_trouble{};                   // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};      // null: nothing is watched yet
   std::shared_ptr<const SpecObjects> objects{};   // of `watched`; null: nothing is
+  std::shared_ptr<const SourceFolder> files{};    // the same
   ServiceCounts counts{};
 };
 

@@ -37,16 +37,6 @@ std::string intents_of(const OpenedCluster& cluster) {
   return digest.finish();
 }
 
-std::string why_not_locked(const OpenedCluster& cluster) {
-  const LockChange change = lock_change(cluster);
-  if (cluster.twin || change.empty()) return "";
-  return fmt::format("allocations.lock: {}; run `lockstep lock` and commit the file",
-                     change.identifies
-                         ? "the cluster's UUID is missing"
-                         : fmt::format("{} numbers are missing, as that of {}", change.given.size(),
-                                       change.given.empty() ? "" : change.given.front()));
-}
-
 class SourceFeed final : public SpecsFeed {
  public:
   SourceFeed(std::unique_ptr<Source> source, SpecsAim aim)
@@ -100,6 +90,18 @@ class SourceFeed final : public SpecsFeed {
 };
 
 }  // namespace
+
+std::string identity_of(const OpenedCluster& cluster) { return cluster.state_name() + " " + cluster.uuid(); }
+
+std::string why_not_locked(const OpenedCluster& cluster) {
+  const LockChange change = lock_change(cluster);
+  if (cluster.twin || change.empty()) return "";
+  return fmt::format("allocations.lock: {}; run `lockstep lock` and commit the file",
+                     change.identifies
+                         ? "the cluster's UUID is missing"
+                         : fmt::format("{} numbers are missing, as that of {}", change.given.size(),
+                                       change.given.empty() ? "" : change.given.front()));
+}
 
 std::string InvalidSpecs::text() const {
   return problems.size() < 2 ? problems.front()

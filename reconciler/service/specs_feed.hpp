@@ -54,6 +54,11 @@ struct SpecsAim {
   std::size_t max_entries = kEntriesDefault;
   std::string keeps{};  // a folder of this user alone, for the revisions that are kept
 };
+// The name and UUID of the cluster.
+std::string identity_of(const OpenedCluster& cluster);
+// Why a service refuses specs whose numbers are not all in allocations.lock; empty: they are.
+std::string why_not_locked(const OpenedCluster& cluster);
+
 // Refuses (as InvalidSpecs) a real cluster whose allocations.lock lacks its UUID or numbers: a service never
 // gives out numbers that its source does not have.
 std::unique_ptr<SpecsFeed> make_specs_feed(std::unique_ptr<Source> source, SpecsAim aim);

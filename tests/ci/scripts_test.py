@@ -10,11 +10,14 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import urllib.request
 
 LOCKSTEP, SOURCES = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 SCRIPTS = SOURCES / "examples/ci"
@@ -235,6 +238,93 @@ class Page(Repository):
         self.assertEqual(rows, sorted(rows, reverse=True, key=lambda row: row.startswith("| traffic")))
         left_out = re.search(r"^And (\d+) more rows?; `lockstep diff` shows all\.$", page, re.MULTILINE)
         self.assertTrue(left_out or len(rows) < 40)
+
+
+class Plan(Repository):
+    """A runner without access to devices, and a real service: its devices are out of its reach, too, which is a plan of its own."""
+
+    def serve(self):
+        specs = self.origin / "specs"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.server = f"http://127.0.0.1:{free.getsockname()[1]}"
+        tokens, config = self.top / "tokens", self.top / "serve.yaml"
+        tokens.write_text(f"ci:viewer:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n", encoding="utf-8")
+        tokens.chmod(0o600)
+        config.write_text("apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n"
+                          f"  folder: {specs}\n  measure: false\n"
+                          f"  api: {{listen: ['{self.server.removeprefix('http://')}'], tokensFile: tokens}}\n", encoding="utf-8")
+        environment = os.environ | {"LOCKSTEP_STATE_DIR": str(self.top / "service"), "LOCKSTEP_RUN_DIR": str(self.top / "locks")}
+        log = open(self.top / "serve.log", "wb")
+        self.addCleanup(log.close)
+        service = subprocess.Popen([LOCKSTEP, "serve", "--config", config], env=environment, stdout=log, stderr=log)
+        self.addCleanup(service.wait)
+        self.addCleanup(service.kill)
+        ask = urllib.request.Request(f"{self.server}/api/v1alpha1/hostprofiles", headers={"Authorization": f"Bearer {TOKEN}"})
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                if json.load(urllib.request.urlopen(ask, timeout=60))["items"]:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        self.fail((self.top / "serve.log").read_text(encoding="utf-8"))
+
+    def plan(self, code, token=TOKEN, **more):
+        clone = self.top / "clone"
+        if not clone.exists():
+            self.clone()
+        done = self.run_script("plan.sh", folder=clone, LOCKSTEP_SERVER=self.server, LOCKSTEP_TOKEN=token, **more)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn(token, done.stdout + done.stderr)
+        page = (clone / "out/plan.md").read_text(encoding="utf-8")
+        self.assertNotIn(token, page)
+        self.assertEqual(page, self.summary.read_text(encoding="utf-8") if self.summary.exists() else page)
+        return page_of(page), done
+
+    def test_the_service_plans_the_new_specs(self):
+        self.commit_specs()
+        self.serve()
+        replace(self.origin / "specs/fabric.yaml", "host: 9000", "host: 8900")
+        self.commit("a smaller MTU")
+        page, done = self.plan(3)
+        self.assertIn("Plan: incomplete", page)
+        self.assertIn("plan for rail-pod", page)
+        self.assertIn("gpu[1-4]", done.stderr)
+        replace(self.top / "clone/specs/fabric.yaml", "{host: 8900, fabric: 9216}", "{host: 9216, fabric: 9000}")
+        self.summary.unlink()
+        page, done = self.plan(1)
+        self.assertIn("No plan", page)
+        self.assertRegex(done.stderr, r"specs/fabric.yaml:\d+:\d+")
+        self.assertIn("LS105", page)
+        self.summary.unlink()
+        page, done = self.plan(1, token="another-token", forge="gitlab")
+        self.assertIn("does not know who you are", done.stderr)
+
+    def test_exit_codes_become_titles(self):
+        self.commit_specs()
+        self.server = "https://pod1.example.org"
+        stub = self.top / "stub"
+        for wanted, code, title in ((0, 0, "nothing to do"), (2, 0, "this changes devices"), (3, 3, "incomplete"), (1, 1, "No plan")):
+            stub.write_text("#!/bin/sh\n"
+                            '[ "$1 $2 $3 $4 $6 $8" = "plan --server https://pod1.example.org --token-file --ca specs" ] || exit 9\n'
+                            f'[ "$(cat "$5")$(stat -c %a "$5")$(cat "$7")" = "{TOKEN}600a CA" ] || exit 9\n'
+                            f"echo '<b>the plan'; exit {wanted}\n", encoding="utf-8")
+            stub.chmod(0o755)
+            if self.summary.exists():
+                self.summary.unlink()
+            page, _ = self.plan(code, program=stub, LOCKSTEP_CA="a CA")
+            self.assertIn(title, page)
+            self.assertIn("&lt;b&gt;the plan", page)
+
+    def test_without_a_service_there_is_no_plan(self):
+        self.commit_specs()
+        done = self.run_script("plan.sh", folder=self.clone())
+        self.assertEqual((done.returncode, done.stdout), (0, "no plan: LOCKSTEP_SERVER is not set\n"))
+        done = self.run_script("plan.sh", folder=self.top / "clone", LOCKSTEP_SERVER="https://pod1.example.org")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LOCKSTEP_TOKEN: is not set", done.stderr)
 
 
 class Drift(Repository):

@@ -58,7 +58,7 @@ class Rules(unittest.TestCase):
     def test_scripts_exist_and_can_run(self):
         named = {one for file in [*WORKFLOWS, PIPELINE] for command in commands_of(file)
                  for one in re.findall(r"\bci/([\w.-]+)", command)}
-        self.assertEqual(named, {"install.sh", "check.sh", "comment.sh", "trial.sh", "drift.sh"})
+        self.assertEqual(named, {"install.sh", "check.sh", "comment.sh", "plan.sh", "trial.sh", "drift.sh"})
         for name in named:
             self.assertTrue((CI / name).stat().st_mode & 0o100, name)
 
@@ -78,6 +78,7 @@ class Rules(unittest.TestCase):
 
     def test_permissions_are_few(self):
         may = {("lockstep.yml", "check"): {"contents": "read", "pull-requests": "write"},
+               ("lockstep.yml", "plan"): {"contents": "read", "pull-requests": "write"},
                ("lockstep.yml", "trial"): {"contents": "read"},
                ("lockstep-drift.yml", "drift"): {"contents": "read", "security-events": "write"}}
         for file in WORKFLOWS:
@@ -98,8 +99,20 @@ class Rules(unittest.TestCase):
         same = "github.event.pull_request.head.repo.full_name == github.repository"
         jobs = read(CI / "github/lockstep.yml")["jobs"]
         self.assertEqual(jobs["trial"]["if"], same)
+        # A condition of two parts, both of which must hold.
+        self.assertEqual(jobs["plan"]["if"], "vars.LOCKSTEP_SERVER != '' && " + same)
         [comment] = [one for one in jobs["check"]["steps"] if "GITHUB_TOKEN" in one.get("env", {})]
         self.assertIn(same, comment["if"])
+
+    def test_secrets_are_given_to_the_step_that_needs_them(self):
+        given = {}
+        for file in WORKFLOWS:
+            document = read(file)
+            self.assertNotIn("secrets.", json.dumps([document.get("env"), [job.get("env") for job in document["jobs"].values()]]))
+            for job in document["jobs"].values():
+                for step in job["steps"]:
+                    given |= {name: step["run"] for name, text in step.get("env", {}).items() if "secrets." in text}
+        self.assertEqual(given, {"LOCKSTEP_TOKEN": "ci/plan.sh"})
 
     def test_jobs_of_gitlab_end_and_their_artifacts_too(self):
         for name, job in read(PIPELINE).items():

@@ -1,5 +1,6 @@
 // What anybody may send to the service's API: targets, headers, bodies, deliveries of forges, files of
 // tokens.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -102,6 +103,22 @@ void read_bodies(std::string_view input) {
   }
 }
 
+void read_proposals(std::string_view input) {
+  const auto specs = api::parse_proposed_specs(input);
+  if (!specs) {
+    must(printable(specs.error().text()) == specs.error().text(), "a complaint can be shown");
+    return;
+  }
+  must(!specs->files.empty(), "there are files");
+  for (const auto& [path, text] : specs->files) {
+    const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+    must(normal.is_relative() && normal == path, "a path is what it says");
+    for (const auto& name : normal) must(name.string()[0] != '.', "and leads to nothing hidden, nor out");
+  }
+  must(printable(specs->folder) == specs->folder && printable(specs->only) == specs->only,
+       "texts can be shown");
+}
+
 }  // namespace
 
 void parse_api(std::string_view input) {
@@ -112,6 +129,7 @@ void parse_api(std::string_view input) {
     for (const char* const method : {"GET", "HEAD", "POST", "OPTIONS", "DELETE"})
       make_request(input, method, knows);
   read_bodies(input);
+  read_proposals(input);
   const api::ReadTokens tokens = api::parse_tokens("tokens", input);
   std::set<api::Sha256> hashes;
   for (const api::TokenOwner& one : tokens.owners)
@@ -132,6 +150,7 @@ std::vector<std::string> seeds_of_api() {
       "/readyz",
       "*",
       R"({"steps": ["sha256:aabb"], "reason": "window\u001b of tonight"})",
+      R"({"files": {"fabric.yaml": "mtu: 9000\n", "platforms/a.yaml": ""}, "folder": "specs", "details": true})",
       "# people\nann:operator:" + hash + "\nbob:viewer:" + hash + "\n"};
 }
 

@@ -48,8 +48,8 @@ void parse_probe(std::string_view input);
 // What git prints: lists of files, contents, complaints. A path that is accepted must stay beneath its
 // folder, and a message must be printable and without the secret.
 void parse_git(std::string_view input);
-// Requests to the service's API, bodies of its actions, deliveries of forges, files of tokens. Nobody unknown
-// may be served, and each refusal must be a Status that can be shown.
+// Requests to the service's API, bodies of its actions and of specs to plan, deliveries of forges, files of
+// tokens. Nobody unknown may be served, and each refusal must be a Status that can be shown.
 void parse_api(std::string_view input);
 // What a service sends to its command line: events, failures, objects; and templates of jsonpath. Events must
 // be the same however they are cut, and what is printed must be fit for a terminal.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reconciler/api/action_body.hpp"
+#include "reconciler/api/json_body.hpp"
 #include "reconciler/api/media_types.hpp"
 #include "reconciler/api/request_target.hpp"
 #include "reconciler/api/routes.hpp"

@@ -132,6 +132,27 @@ TEST_F(ClientTest, SaysWhyNobodyAnswers) {
   EXPECT_EQ(stopped.error().kind, ErrorKind::cancelled);
 }
 
+TEST_F(ClientTest, GetsAPlanOrWhatIsWrongWithTheSpecs) {
+  api::PlannedProposal answer{true, R"({"kind": "Plan", "steps": []})"};
+  std::map<std::string, std::string> files;
+  settings_.planner = [&](const api::ProposedSpecs& specs, const ServiceStatus&,
+                          const Call&) -> Result<api::PlannedProposal> {
+    files = specs.files;
+    return answer;
+  };
+  start();
+  const Json body{{"files", {{"a.yaml", "x: \"1\"\n"}}}};
+  const Result<Json> plan = as("viewer").plan(body, {});
+  ASSERT_TRUE(plan) << why(plan);
+  EXPECT_EQ((*plan)["kind"], "Plan");
+  EXPECT_EQ(files.at("a.yaml"), "x: \"1\"\n");
+  answer = {false, R"({"kind": "Error", "errors": [{"code": "LS1004"}]})"};
+  const Result<Json> wrong = as("viewer").plan(body, {});
+  ASSERT_TRUE(wrong) << why(wrong);
+  EXPECT_EQ((*wrong)["errors"][0]["code"], "LS1004");
+  expect_in(why(as("viewer").plan({{"files", {{"../a", ""}}}}, {})), "must not lead out of the folder");
+}
+
 class ClientTlsTest : public ClientTest {
  protected:
   ClientTlsTest() {
@@ -245,6 +266,25 @@ TEST(ClientAgainstScripts, TriesAReadAgainAndAnActionNever) {
   expect_in(why(client_at(once.address()).act(cluster_kind(), "c", "reconcile", Json::object(), {})),
             "too many requests");
   EXPECT_EQ(once.requests().size(), 1U);
+}
+
+TEST(ClientAgainstScripts, WaitsForTheTurnOfAPlan) {
+  const std::string clusters = Script::json(
+      200,
+      R"({"apiVersion":"lockstep.dev/v1alpha1","kind":"ClusterList","metadata":{},"items":[{"metadata":{"name":"c"}}]})");
+  const std::string busy = Script::failure(429, "other plans", "Retry-After: 0\r\n");
+  const Script server({clusters, busy, busy, busy, busy, busy, Script::json(200, R"({"kind":"Plan"})")});
+  const auto plan = client_at(server.address()).plan({{"files", {}}}, {});
+  ASSERT_TRUE(plan) << why(plan);
+  ASSERT_EQ(server.requests().size(), 7U);
+  expect_in(server.requests()[6], "POST /api/v1alpha1/clusters/c:plan HTTP/1.1");
+  const Script old({clusters, Script::failure(404, "clusters \"c:plan\" not found")});
+  expect_in(why(client_at(old.address()).plan({}, {})), "not found");
+  for (const std::string& odd : {Script::json(200, "[]"), Script::json(200, R"({"kind":"Error"})"),
+                                 Script::json(422, R"({"kind":"Plan"})")}) {
+    const Script other({clusters, odd});
+    EXPECT_FALSE(client_at(other.address()).plan({}, {}));
+  }
 }
 
 TEST(ClientAgainstScripts, KnowsWhatIsNoService) {

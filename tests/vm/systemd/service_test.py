@@ -127,6 +127,14 @@ class Test:
         self.has_the_value(30)
         self.tells("LOCKSTEP_EVENT=ChangeKept", "LOCKSTEP_DEVICE=gpu1", count=2)
 
+    def plans_specs_of_others(self):
+        """By a process of its own, in the same sandbox."""
+        self.run("""cp -r /srv/specs /tmp/proposed
+            sed -i 's/tcp_fin_timeout: 30/tcp_fin_timeout: 44/' /tmp/proposed/service_specs.yaml""")
+        code, text = self.machine.answer(f"lockstep plan --server unix:{SOCKET} /tmp/proposed")
+        demand(code == 2 and "44" in text and "gpu1" in text, "the plan ends with", code, text)
+        self.has_the_value(30)
+
     def looks_again_when_reloaded(self):
         valid = len(self.entries("LOCKSTEP_EVENT=RevisionValid"))
         self.run("""sed -i 's/tcp_fin_timeout: 30/tcp_fin_timeout: 35/' /srv/specs/service_specs.yaml
@@ -167,8 +175,8 @@ class Test:
 
     def all(self):
         for what in (self.does_not_start_with_a_wrong_config, self.starts_with_a_connection, self.has_no_power,
-                     self.has_its_secrets_as_credentials, self.does_what_the_specs_say, self.heals, self.looks_again_when_reloaded,
-                     self.comes_back_when_killed, self.is_killed_when_it_hangs, self.stops):
+                     self.has_its_secrets_as_credentials, self.does_what_the_specs_say, self.heals, self.plans_specs_of_others,
+                     self.looks_again_when_reloaded, self.comes_back_when_killed, self.is_killed_when_it_hangs, self.stops):
             step(what.__name__.replace("_", " "))
             what()
         step("passed")
