@@ -1,9 +1,9 @@
 // Specs that somebody asks the service to plan: the body of POST .../clusters/NAME:plan.
 //
-//   {"files": {"cluster.yaml": "...", "platforms/x.yaml": "..."},   by path in the folder of specs
-//    "folder": "specs",       how the author names that folder: before the names of files in all that is
-//    shown "only": "leaf[0-1]",     only these devices (a hostlist) "details": true,         as `plan
-//    --details` "text": "plain"}         what `plan` prints as well: "plain", or "colour"
+// - files: the text of each, by its path in the folder of specs ("platforms/x.yaml")
+// - folder: how the author names that folder: it comes before the names of files in all that is shown
+// - only: only these devices (a hostlist); details: true, as `plan --details`
+// - text: "plain" or "colour": what `plan` prints comes with the answer
 //
 // Promises: never trusted: refused (invalid_spec), each with what is wrong: what json_body.hpp refuses;
 // unknown fields; no files, or more than kProposedFilesMax; a path that leads out of the folder, into a
