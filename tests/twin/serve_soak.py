@@ -244,7 +244,7 @@ def main():
     print(f"LOCKSTEP_SOAK_S={SECONDS} SEED={seed}", flush=True)
     (work / "serve.yaml").write_text(
         "apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n"
-        f"  folder: {pod}\n  interval: 2s\n  resync: {RESYNC_S}s\n  measure: false\n"
+        f"  folder: {pod}\n  interval: 60s\n  resync: {RESYNC_S}s\n  measure: false\n"
         f"  api: {{listen: ['unix:{work}/api/api.sock']}}\n")
     hands = {device: Hand(f"ls-{twin.name}-{device}") for device in PORTS}
 
