@@ -188,6 +188,7 @@ std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
 }
 
 void ServiceLoop::publish() {
+  publishes_ = false;
   ServiceStatus status;
   if (cluster_) status.cluster = cluster_->name;
   status.twin = cluster_ && cluster_->twin;

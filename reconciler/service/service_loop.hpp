@@ -243,7 +243,8 @@ class ServiceLoop {
   Random random_;
   std::function<void(Answer)> done_;
   bool stopping_ = false;
-  bool turns_ = false;  // a turn is deferred
+  bool publishes_ = false;  // a publication is deferred
+  bool turns_ = false;      // a turn is deferred
   Doing doing_ = Doing::nothing;
 
   SourceStatus source_;

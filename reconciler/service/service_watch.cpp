@@ -64,7 +64,10 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.admits = [this](std::vector<std::size_t> devices) { return admit(std::move(devices)); };
   request.poll_every = settings_.resync_every;
   request.confirm_after = settings_.confirm_after;
-  request.looked = [this] { turn_soon(); };
+  // The snapshot has the look from the end of this turn of the executor on.
+  request.looked = [this] {
+    if (!std::exchange(publishes_, true)) seams_.executor.defer(callbacks_.bind([this] { publish(); }));
+  };
   request.event = [this](const WatchEvent& event) { saw(event); };
   request.healed = [this](const Healing& healing) { healed(healing); };
   request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };

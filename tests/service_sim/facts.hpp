@@ -42,11 +42,8 @@ class Facts {
 
   const Commit& commit(const std::string& id) const { return commits_.at(id); }
   void committed(const Commit& commit) { commits_[commit.id] = commit; }
-  void stored(const Key& key);  // the program says that it knows it, and has stored that
-  // Others are forgotten by now, as too old or without files.
-  void still_stored(const std::set<Key>& keys) {
-    std::erase_if(stored_, [&](const Key& key) { return !keys.contains(key); });
-  }
+  // The program says that it knows it, and has stored that: for good, also where its files are lost.
+  void stored(const Key& key);
   void began(const Key& key);
   void kept(const Key& key);
   void accepted(const Key& key) { accepted_ = commit(source_of(key)); }  // a whole change

@@ -163,9 +163,6 @@ void World::follow_status() {
   check_shown(*status);
   check_leads(*status);
   if (!status->leads || !status->record_trouble.empty()) return;
-  std::set<Key> stored;
-  for (const RevisionStatus& one : status->revisions) stored.insert(key_of(one.shown.revision));
-  facts_.still_stored(stored);
   for (const RevisionStatus& one : status->revisions) follow_revision(one);
   if (status->last_good != good_ && status->last_good) {
     const Key key = key_of(*status->last_good);
