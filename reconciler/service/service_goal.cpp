@@ -30,7 +30,10 @@ void ServiceLoop::go_for(const RevisionId& id) {
         goal_ = Goal{id, *std::move(served)};
       } else {
         if (!specs_.contains(id)) record_.revisions.lost(id, now());
-        go_later(served.error().text());
+        if (record_.revisions.shown(id))
+          go_later(served.error().text());
+        else
+          goal_wait_ = {};  // another one is the goal, and has not been tried
       }
       turn_soon();
     });

@@ -19,11 +19,17 @@ std::vector<RevisionId> ServiceLoop::in_force() const {
   return out;
 }
 
-// The specs that devices may be at; if their files are gone, or nothing was begun, the newest: only watched.
+// The specs that devices may be at; if their files are gone, or nothing was begun, the newest; if that is
+// invalid, the same commits as this version of lockstep compiles them: both are only watched.
 std::optional<RevisionId> ServiceLoop::to_watch() const {
-  for (const RevisionId& id : in_force())
+  const std::vector<RevisionId> all = in_force();
+  for (const RevisionId& id : all)
     if (specs_.contains(id)) return id;
-  return newest_;
+  if (newest_) return newest_;
+  for (const RevisionId& id : all)
+    for (const auto& [known, specs] : specs_)
+      if (known.source == id.source) return known;
+  return std::nullopt;
 }
 
 void ServiceLoop::keep_watch() {

@@ -228,7 +228,16 @@ void World::check_quiet() {
   check_measured();
   const std::optional<Key> to = goal();
   if (!to) return;
-  const std::string why = process_->service->status()->why_not_run;
+  const auto status = process_->service->status();
+  const std::string why = status->why_not_run;
+  // Files of the last three good revisions stay for a restart.
+  constexpr int kBeforeGood = 3;
+  const auto newer = std::ranges::find_if(
+      status->revisions, [&](const RevisionStatus& one) { return key_of(one.shown.revision) == *to; });
+  const auto out = std::count_if(status->revisions.begin(), newer, [this](const RevisionStatus& one) {
+    return facts_.is_out(key_of(one.shown.revision));
+  });
+  if (out >= kBeforeGood && why.find("are gone") != why.npos) return count("goals whose files are gone");
   for (const std::string& wrong : not_as(*to))
     violation("quiet, and the goal is " + *to + ": " + wrong + (why.empty() ? "" : "; " + why));
   count("quiet ends at a goal");
