@@ -56,12 +56,17 @@ std::string serve_folder(const char* variable, const std::string& title) {
   return (named != nullptr && *named != '\0' ? std::string(named) : state_top() + "/serve") + "/" + name;
 }
 
+// Also for the processes that plan proposed specs, in a folder of their own.
+std::string absolute_of(const std::string& path) {
+  std::error_code ignored;
+  return fs::absolute(path, ignored).lexically_normal().string();
+}
+
 Result<ServiceConfig> config_of(const ServeOptions& options) {
   if (!options.config.empty()) return read_service_config(options.config);
   if (options.source.twin || options.has_specs) {
-    std::error_code ignored;
     ServiceConfig out;
-    out.folder = fs::absolute(options.source.specs.front(), ignored).lexically_normal().string();
+    out.folder = absolute_of(options.source.specs.front());
     out.interval = std::chrono::seconds(2);  // a folder on this machine costs little to look at
     return out;
   }
@@ -110,7 +115,7 @@ class Serving {
         sockets_(std::move(sockets)),
         console_(console),
         aim_{.twin = options.source.twin,
-             .stands_for = options.source.twin ? options.source.specs.front() : "",
+             .stands_for = options.source.twin ? absolute_of(options.source.specs.front()) : "",
              .max_entries = options.source.max_entries,
              .keeps = serve_folder("STATE_DIRECTORY", title_of(config_))} {}
   int run();

@@ -25,6 +25,33 @@ bool is_held(const Step& step) {
   return std::ranges::any_of(step.holds, [](const Hold& hold) { return can_be_lifted(hold.kind); });
 }
 
+// A wave is left alone if there are steps before it, of which none begins (Runner::leave_without_forerunner).
+class Forerunners {
+ public:
+  // Steps come in the order of their waves.
+  bool let_through(const Step& step) {
+    if (step.wave != wave_) {
+      wave_ = step.wave;
+      some_before_ = some_before_ || some_here_;
+      begins_before_ = begins_before_ || begins_here_;
+      some_here_ = begins_here_ = false;
+    }
+    return !some_before_ || begins_before_;
+  }
+  void note(const Step& step, bool begins) {
+    if (!step.remedy.empty()) return;
+    some_here_ = true;
+    begins_here_ = begins_here_ || begins;
+  }
+
+ private:
+  std::uint32_t wave_ = 0;
+  bool some_before_ = false;
+  bool begins_before_ = false;
+  bool some_here_ = false;
+  bool begins_here_ = false;
+};
+
 }  // namespace
 
 GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole) : plan_(std::move(plan)), whole_(whole) {
@@ -97,9 +124,13 @@ std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
   Before all_begin(
       plan.barriers, true, [&](std::uint32_t id) { return begins[id]; }, std::logical_and<>());
   std::size_t out = 0;
+  Forerunners forerunners;
   for (const Step& step : plan.steps) {
-    const bool may = standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
+    const bool goes = forerunners.let_through(step);
+    const bool may =
+        goes && standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
     begins[step.id] = may || !step.remedy.empty();  // nothing depends on a remedy
+    forerunners.note(step, may);
     if (may && !step.stands_by()) ++out;
   }
   return out;

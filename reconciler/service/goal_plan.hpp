@@ -43,8 +43,8 @@ class GoalPlan {
   bool deletion_confirmed(const std::set<std::string>& may_run) const {
     return deletion_.empty() || may_run.contains(deletion_);
   }
-  // Steps that can begin now: without a standing hold, and after none that has one. Remedies that only stand
-  // by are none.
+  // Steps that can begin now: without a standing hold, after none that has one, and in no wave before which
+  // nothing begins. Remedies that only stand by are none.
   std::size_t can_begin(const std::set<std::string>& may_run) const;
   // The devices of the steps that may run.
   std::set<std::string> changes(const std::set<std::string>& may_run) const;

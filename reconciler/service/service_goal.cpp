@@ -94,7 +94,16 @@ Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) co
 void ServiceLoop::adopt(GoalPlan plan) {
   const std::optional<RevisionId> waited = record_.revisions.waiting();
   const std::set<std::string> asked = waited ? shown_of(*waited).waits : std::set<std::string>();
-  goal_->may_run = record_.revisions.planned(goal_->id, plan.planned(), now());
+  PlannedSteps steps = plan.planned();
+  goal_->may_run = record_.revisions.planned(goal_->id, steps, now());
+  // Where all that may run comes after what waits, the revision waits.
+  const bool is_blocked = !goal_->may_run.empty() && plan.can_begin(goal_->may_run) == 0 &&
+                          plan.wait_for_windows(goal_->may_run).empty();
+  if (is_blocked && goal_->may_run.size() < steps.steps.size()) {
+    for (const std::string& step : goal_->may_run) steps.steps.erase(step);
+    steps.whole = false;
+    goal_->may_run = record_.revisions.planned(goal_->id, steps, now());
+  }
   goal_->plan = std::make_shared<const GoalPlan>(std::move(plan));
   goal_->planned = now();
   goal_->look_at = seams_.executor.now() + with_jitter(settings_.resync_every);

@@ -45,6 +45,23 @@ TEST(GoalPlan, WithoutHoldsAllOfItMayRun) {
   EXPECT_EQ(plan.can_begin(plan.planned().steps), 2U);
 }
 
+// As the runner leaves them alone (Runner::leave_without_forerunner).
+TEST(GoalPlan, AWaveBeforeWhichNothingBeginsDoesNotBegin) {
+  Step later = step(2, "gpu2");
+  later.wave = 2;
+  Step first = step(1, "gpu1", {kAsks});
+  first.wave = 1;
+  const GoalPlan held(plan_of({first, later}), {}, true);
+  EXPECT_EQ(held.can_begin({held.digests()[1]}), 0U);
+  EXPECT_EQ(held.can_begin({held.digests()[0], held.digests()[1]}), 2U);
+  Step beside = step(3, "gpu3");
+  beside.wave = 1;
+  later.id = 3;
+  beside.id = 2;
+  const GoalPlan in_part(plan_of({first, beside, later}), {}, true);
+  EXPECT_EQ(in_part.can_begin({in_part.digests()[1], in_part.digests()[2]}), 2U);
+}
+
 TEST(GoalPlan, ADigestIsOfWhatTheStepDoesAndNotOfItsPlace) {
   const GoalPlan one(plan_of({step(1, "gpu1"), step(2, "gpu2")}), {}, true);
   const GoalPlan other(plan_of({step(1, "gpu2")}), {}, false);

@@ -181,6 +181,34 @@ TEST_F(ServiceLab, AHeldRevisionWaitsWhileTheLastGoodOneIsHealedTowards) {
   EXPECT_EQ(good(), "bbbb1");
 }
 
+// gpu1 is the first wave, and waits; gpu2 comes after it.
+TEST_F(ServiceLab, DriftBehindAWaveThatWaitsIsAskedForOnceAndNotTriedAgainAndAgain) {
+  const std::map<std::string, std::string> policy{
+      {"policy.yaml",
+       "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: waves}\n"
+       "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"], approval: {traffic: manual}}\n"}};
+  commit("aaaa1", 0, policy);
+  run_for(seconds(120));
+  while (service->status()->last_good && state_of("aaaa1") == RevisionState::waiting) {
+    ASSERT_TRUE(service->approve("aaaa1", {}, ann));
+    run_for(seconds(120));
+  }
+  const std::size_t began = count(Kind::change_began);
+  const std::size_t asked = count(Kind::approval_needed);
+  const Path mtu = *Path::parse("interface[rail0]/mtu");
+  devices.at("gpu1")->set(mtu, Value::integer(1500));
+  devices.at("gpu2")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("2"));
+  run_for(seconds(3600));
+  EXPECT_LE(count(Kind::change_began), began + 1) << told();
+  EXPECT_EQ(count(Kind::approval_needed), asked + 1) << told();
+  EXPECT_EQ(state_of("aaaa1"), RevisionState::waiting);
+  EXPECT_EQ(at("gpu1", "interface[rail0]/mtu"), Value::integer(1500));
+  ASSERT_TRUE(service->approve("aaaa1", {}, ann));
+  run_for(seconds(300));
+  EXPECT_EQ(at("gpu1", "interface[rail0]/mtu"), Value::integer(9000));
+  expect_probing(0);
+}
+
 TEST_F(ServiceLab, ApprovingOneStepRunsThatStepAlone) {
   commit("aaaa1", 0);
   run_for(seconds(60));
