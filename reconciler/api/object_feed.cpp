@@ -123,7 +123,8 @@ void ObjectFeed::turn(WallTime now) {
           [&](const ObjectMeta& meta) { return cluster_object(*status, conditions, meta); });
   }
   status_sequence_ = status->sequence;
-  if (stored_again_ || now - stored_at_ >= kStoredPause || now < stored_at_) take_stored(now);
+  const bool is_elsewhere = status->directory != stored_directory_;  // known only after a while
+  if (stored_again_ || is_elsewhere || now - stored_at_ >= kStoredPause || now < stored_at_) take_stored(now);
   publish();
 }
 
@@ -265,6 +266,7 @@ void ObjectFeed::take_stored(WallTime now) {
   stored_again_ = false;
   stored_at_ = now;
   const StoredPlace place = stored_place();
+  stored_directory_ = place.directory;
   std::string trouble;
   for (const Kind kind : {Kind::change, Kind::benchmark_run}) {
     const Result<StoredPage> page = stored_page(place, kind, {}, settings_.stored_kept, {});

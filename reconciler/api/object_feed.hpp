@@ -122,6 +122,7 @@ class ObjectFeed {
   WallTime looked_{};
   WallTime stored_at_{};
   bool stored_again_ = true;
+  std::string stored_directory_;
   std::string stored_trouble_;
 
   mutable std::mutex mutex_;

@@ -273,7 +273,6 @@ void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time sinc
   if (!flaps) report_item(kind, item, since);
 }
 
-// Whether it is other than when it was read last.
 bool Watch::compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since) {
   bool changed = report_readable(device, state, since);
   if (!state.reachable) return changed;

@@ -132,6 +132,7 @@ class Watch {
   void report_item(WatchEvent::Kind kind, DriftEntry item, Time since);
   bool report_readable(std::size_t device, const DeviceState& state, Time since);
   void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since);
+  // Whether it is to be confirmed.
   bool compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since);
   void confirm(std::size_t device);
   bool differs(std::size_t device) const;

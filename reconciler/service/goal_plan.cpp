@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -25,32 +26,15 @@ bool is_held(const Step& step) {
   return std::ranges::any_of(step.holds, [](const Hold& hold) { return can_be_lifted(hold.kind); });
 }
 
-// A wave is left alone if there are steps before it, of which none begins (Runner::leave_without_forerunner).
-class Forerunners {
- public:
-  // Steps come in the order of their waves.
-  bool let_through(const Step& step) {
-    if (step.wave != wave_) {
-      wave_ = step.wave;
-      some_before_ = some_before_ || some_here_;
-      begins_before_ = begins_before_ || begins_here_;
-      some_here_ = begins_here_ = false;
-    }
-    return !some_before_ || begins_before_;
-  }
-  void note(const Step& step, bool begins) {
-    if (!step.remedy.empty()) return;
-    some_here_ = true;
-    begins_here_ = begins_here_ || begins;
-  }
-
- private:
-  std::uint32_t wave_ = 0;
-  bool some_before_ = false;
-  bool begins_before_ = false;
-  bool some_here_ = false;
-  bool begins_here_ = false;
-};
+// The first wave before which there are steps, of which none begins (Runner::leave_without_forerunner): it
+// and those after it are left alone. `begins`: by id.
+std::uint32_t first_left_alone(const Plan& plan, const std::vector<bool>& begins) {
+  std::map<std::uint32_t, bool> waves;  // whether a step of it begins
+  for (const Step& step : plan.steps)
+    if (step.remedy.empty()) waves[step.wave] = waves[step.wave] || begins[step.id];
+  if (waves.empty() || waves.begin()->second) return std::numeric_limits<std::uint32_t>::max();
+  return waves.begin()->first + 1;
+}
 
 }  // namespace
 
@@ -123,17 +107,15 @@ std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
   std::vector<bool> begins(plan.steps.size() + 1, true);  // by id
   Before all_begin(
       plan.barriers, true, [&](std::uint32_t id) { return begins[id]; }, std::logical_and<>());
-  std::size_t out = 0;
-  Forerunners forerunners;
+  std::vector<bool> may(plan.steps.size() + 1, false);
   for (const Step& step : plan.steps) {
-    const bool goes = forerunners.let_through(step);
-    const bool may =
-        goes && standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
-    begins[step.id] = may || !step.remedy.empty();  // nothing depends on a remedy
-    forerunners.note(step, may);
-    if (may && !step.stands_by()) ++out;
+    may[step.id] = standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
+    begins[step.id] = may[step.id] || !step.remedy.empty();  // nothing depends on a remedy
   }
-  return out;
+  const std::uint32_t left_alone = first_left_alone(plan, begins);
+  return static_cast<std::size_t>(std::ranges::count_if(plan.steps, [&](const Step& step) {
+    return may[step.id] && !step.stands_by() && (step.wave < left_alone || !step.remedy.empty());
+  }));
 }
 
 std::set<std::string> GoalPlan::changes(const std::set<std::string>& may_run) const {

@@ -124,9 +124,11 @@ Revisions::Shown ServiceLoop::shown_of(const RevisionId& id) const {
 }
 
 // Empty: it is to begin now.
+// A change would correct the drift that the breaker is about, as it is made of all differences.
 std::string ServiceLoop::why_not_begin() {
   const GoalPlan& plan = *goal_->plan;
   if (record_.revisions.next() != goal_->id) return shown_of(goal_->id).why;
+  if (breaker_.is_open()) return "the circuit breaker is open, until somebody resumes: " + breaker_.why();
   if (plan.plan().empty() || plan.can_begin(goal_->may_run) > 0) return "";
   if (const std::set<std::string> held = plan.wait_for_windows(goal_->may_run); !held.empty()) {
     goal_->look_at = std::min(goal_->look_at, seams_.executor.now() + until_window(held));
@@ -196,7 +198,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   adopt(std::move(planned));
   const GoalPlan& plan = *goal_->plan;
   const bool has_work = !plan.plan().empty() || run_->to_judge;
-  const bool begins = record_.revisions.next() == goal_->id &&
+  const bool begins = record_.revisions.next() == goal_->id && !breaker_.is_open() &&
                       (plan.plan().empty() || run_->to_judge || plan.can_begin(goal_->may_run) > 0);
   if (!begins) {
     run_over("");

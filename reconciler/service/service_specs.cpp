@@ -252,6 +252,7 @@ Result<Done> ServiceLoop::read_record(Store& store) {
   if (!record) return wrap("the service's record of its decisions", std::move(record.error()));
   // What people said to it while the store was not known can't be: nobody could.
   record_ = *std::move(record);
+  if (!record_.breaker.is_null() && !breaker_.restore(record_.breaker)) record_.breaker = nullptr;
   if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
   unsaved_ = true;
   return Done{};
