@@ -176,7 +176,7 @@ Result<nlohmann::json> ServiceClient::plan(const Json& body, const Call& call) {
       TRY_DONE(pause(reply.retry_after ? std::min(*reply.retry_after, kWaitMost) : patience_.again, call));
       continue;
     }
-    const Result<Json> out = parse_bounded_json(reply.body, kBounds);
+    Result<Json> out = parse_bounded_json(reply.body, kBounds);
     const std::string kind = out && out->is_object() ? text_at(*out, "kind") : "";
     if ((reply.status == 200 && kind == "Plan") || (reply.status == 422 && kind == "Error")) return out;
     return failure_of(reply, server_);
