@@ -1,5 +1,6 @@
 #include "reconciler/api/answer.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/api/api_object.hpp"
@@ -71,6 +72,13 @@ Answer failure(Http status, std::string_view message) {
 }
 
 Answer failure(const Error& error) { return failure(http_of(error.kind), error.text()); }
+
+Answer too_many(std::string_view message, std::chrono::nanoseconds wait) {
+  Answer out = failure(Http::too_many_requests, message);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+  out.headers.emplace_back("Retry-After", std::to_string(std::max<std::int64_t>(1, seconds.count())));
+  return out;
+}
 
 Answer not_found(const KindRow& kind, const std::string& name) {
   return failure(Http::not_found, std::string(kind.plural) + " \"" + name + "\" not found");

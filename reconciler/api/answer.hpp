@@ -2,6 +2,7 @@
 // (metav1.Status), in JSON, with a message that says what is wrong.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -52,7 +53,8 @@ struct Answer {
 // The word of Kubernetes for a status: "NotFound".
 std::string_view reason_of(Http status);
 Answer failure(Http status, std::string_view message);
-Answer failure(const Error& error);  // by its kind
+Answer failure(const Error& error);                                        // by its kind
+Answer too_many(std::string_view message, std::chrono::nanoseconds wait);  // 429, with Retry-After
 // "devices \"gpu9\" not found", as Kubernetes words it.
 Answer not_found(const KindRow& kind, const std::string& name);
 Answer success(Http status, std::string_view message);

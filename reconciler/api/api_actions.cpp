@@ -92,14 +92,19 @@ Answer ApiService::asked(const PlannedRequest& request, ActionBody said) {
     line.outcome = result.error().text();
     out = failure(result.error());
   }
+  const std::string what = "the outcome (" + line.outcome + ")";
+  return completed(std::move(line), std::move(out), what);
+}
+
+// What became of it; `what`: how it is called where that is impossible.
+Answer ApiService::completed(AuditLine line, Answer answer, const std::string& what) {
   line.stage = AuditLine::Stage::complete;
   line.at = std::chrono::system_clock::now();
-  line.code = static_cast<int>(out.status);
-  if (const Result<Done> recorded = audit_.record(line); !recorded)
-    return failure(
-        Http::internal_error,
-        "the outcome (" + line.outcome + ") can't be recorded in the audit log: " + recorded.error().text());
-  return out;
+  line.code = static_cast<int>(answer.status);
+  if (const Result<Done> done = audit_.record(line); !done)
+    return failure(Http::internal_error,
+                   what + " can't be recorded in the audit log: " + done.error().text());
+  return answer;
 }
 
 }  // namespace lockstep::api

@@ -5,13 +5,7 @@
 namespace lockstep::api {
 namespace {
 
-constexpr const char* kAgainAfter = "5";  // seconds: a plan of some thousand devices takes as long
-
-Answer come_back(const std::string& why) {
-  Answer out = failure(Http::too_many_requests, why);
-  out.headers.emplace_back("Retry-After", kAgainAfter);
-  return out;
-}
+constexpr std::chrono::seconds kAgainAfter{5};  // a plan of some thousand devices takes as long
 
 }  // namespace
 
@@ -19,15 +13,12 @@ Answer come_back(const std::string& why) {
 ApiService::Judged ApiService::judge_proposal(PlannedRequest out, Time now) {
   if (!planner_) return failure(Http::not_found, "this service plans no specs but its own");
   const std::string client = out.as->caller.key();
-  if (const auto wait = proposal_rates_.take(client, now)) {
-    Answer refused = failure(Http::too_many_requests, "too many plans for this client; try again later");
-    refused.headers.emplace_back("Retry-After",
-                                 std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
-    return refused;
-  }
+  if (const auto wait = proposal_rates_.take(client, now))
+    return too_many("too many plans for this client; try again later", *wait);
   out.turn = proposal_turns_.take(client);
   if (!out.turn)
-    return come_back("the service makes other plans, of this client or of too many; try again later");
+    return too_many("the service makes other plans, of this client or of too many; try again later",
+                    kAgainAfter);
   out.waits = true;
   out.body_max = limits_.proposal_max;
   return out;
@@ -56,13 +47,7 @@ Answer ApiService::propose(const PlannedRequest& request, const std::string& bod
     line.outcome = planned->valid ? "planned" : "the specs can't be planned";
     out = {.status = planned->valid ? Http::ok : Http::unprocessable, .body = std::move(planned->document)};
   }
-  line.stage = AuditLine::Stage::complete;
-  line.at = std::chrono::system_clock::now();
-  line.code = static_cast<int>(out.status);
-  if (const Result<Done> recorded = audit_.record(line); !recorded)
-    return failure(Http::internal_error,
-                   "the plan can't be recorded in the audit log: " + recorded.error().text());
-  return out;
+  return completed(std::move(line), std::move(out), "the plan");
 }
 
 void ApiService::stop() {

@@ -43,8 +43,7 @@ std::string lower(std::string text) {
 }
 
 std::string sentence(const std::string& text) {
-  if (text.empty()) return text;
-  return upper(text.substr(0, 1)) + text.substr(1) + (text.ends_with('.') ? "" : ".");
+  return capitalised(text) + (text.empty() || text.ends_with('.') ? "" : ".");
 }
 
 // "`viewer`", or how else it is known who asks.

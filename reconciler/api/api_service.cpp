@@ -57,10 +57,7 @@ ApiService::ApiService(ApiParts parts, RequestLimits limits)
 std::optional<Answer> ApiService::limited(const std::string& client, Time now) {
   const auto wait = rates_.take(client, now);
   if (!wait) return std::nullopt;
-  Answer out = failure(Http::too_many_requests, "too many requests from this client; try again later");
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wait);
-  out.headers.emplace_back("Retry-After", std::to_string(std::max<std::int64_t>(1, seconds.count())));
-  return out;
+  return too_many("too many requests from this client; try again later", *wait);
 }
 
 ApiService::Judged ApiService::plan(const RequestHead& head, const Peer& peer, Time now) {

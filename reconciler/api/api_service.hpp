@@ -44,9 +44,8 @@ struct RequestLimits {
   std::size_t webhook_body_max = std::size_t{25} << 20;
   // How long an action may wait for the engine, which is between two callbacks for milliseconds.
   std::chrono::milliseconds action_time{10'000};
-  // Of specs to plan, all files together: those of 4,096 devices have 1 MiB, most of it allocations.lock.
-  std::size_t proposal_max = std::size_t{8} << 20;
-  // Of one client: choices, as a person or a repository has changes to plan.
+  std::size_t proposal_max = kProposedBytesMax;
+  // Of one client: choices; people and repositories propose a few changes an hour.
   double proposals_per_second = 0.1;
   double proposals_burst = 5;
   std::size_t proposals_waiting = 4;  // in all, the one that is planned included
@@ -108,6 +107,7 @@ class ApiService {
                          const Peer& peer, Time now);
   Judged judge_proposal(PlannedRequest out, Time now);
   Answer propose(const PlannedRequest& request, const std::string& body);
+  Answer completed(AuditLine line, Answer answer, const std::string& what);
   std::optional<Answer> refuse_role(const PlannedRequest& request);
   Answer answer_list(const PlannedRequest& request) const;
   Answer answer_object(const PlannedRequest& request) const;

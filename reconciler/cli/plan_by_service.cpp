@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/api/proposed_specs.hpp"
 #include "reconciler/cli/client_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/client/object_fields.hpp"
 #include "reconciler/report/escape.hpp"
 #include "reconciler/session/specs_commit.hpp"
 #include "reconciler/source/folder_snapshot.hpp"
+#include "specs/files/absolute_path.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,9 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// As much as the service takes (api::RequestLimits), where all of it is specs.
-constexpr std::uint64_t kBytesMost = std::uint64_t{8} << 20;
-constexpr std::uint32_t kFilesMost = 8'192;
 // Behind three other plans, each of 2 minutes (api::RequestLimits).
 constexpr std::chrono::minutes kAnswerMost{10};
 
@@ -61,11 +60,10 @@ std::string shown_folder(const std::string& specs) {
 }
 
 Result<FolderSnapshot> snapshot_of(const std::string& specs, const Call& call) {
-  std::error_code none;
-  Fetched<FolderSnapshot> read = read_folder({.folder = fs::absolute(specs, none).lexically_normal().string(),
+  Fetched<FolderSnapshot> read = read_folder({.folder = absolute_path(specs),
                                               .cache = "",
-                                              .max_bytes = kBytesMost,
-                                              .max_files = kFilesMost},
+                                              .max_bytes = api::kProposedBytesMax,
+                                              .max_files = api::kProposedFilesMax},
                                              call);
   if (!read) return read.error().error;
   return *std::move(read);

@@ -22,6 +22,7 @@
 #include "specs/files/read_file.hpp"
 #include "specs/language/excerpt.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/language/words.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep {
@@ -70,7 +71,7 @@ Asked asked_by(const Json& request) {
   out.only = request.at("only");
   out.revision = request.at("revision");
   out.details = request.at("details");
-  out.text = static_cast<api::PlanText>(request.at("text").get<int>());
+  out.text = spelled<api::PlanText>(request.at("text").get<std::string>()).value();
   return out;
 }
 

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,13 +27,12 @@
 #include "reconciler/report/service_report.hpp"
 #include "reconciler/service/service_config.hpp"
 #include "reconciler/service/service_loop.hpp"
+#include "specs/files/absolute_path.hpp"
 #include "specs/files/own_folder.hpp"
 #include "specs/language/words.hpp"
 
 namespace lockstep {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Between two looks at how late the engine is: a choice, as often as systemd is told.
 constexpr std::chrono::seconds kLagPause{1};
@@ -56,17 +54,11 @@ std::string serve_folder(const char* variable, const std::string& title) {
   return (named != nullptr && *named != '\0' ? std::string(named) : state_top() + "/serve") + "/" + name;
 }
 
-// Also for the processes that plan proposed specs, in a folder of their own.
-std::string absolute_of(const std::string& path) {
-  std::error_code ignored;
-  return fs::absolute(path, ignored).lexically_normal().string();
-}
-
 Result<ServiceConfig> config_of(const ServeOptions& options) {
   if (!options.config.empty()) return read_service_config(options.config);
   if (options.source.twin || options.has_specs) {
     ServiceConfig out;
-    out.folder = absolute_of(options.source.specs.front());
+    out.folder = absolute_path(options.source.specs.front());
     out.interval = std::chrono::seconds(2);  // a folder on this machine costs little to look at
     return out;
   }
@@ -115,7 +107,7 @@ class Serving {
         sockets_(std::move(sockets)),
         console_(console),
         aim_{.twin = options.source.twin,
-             .stands_for = options.source.twin ? absolute_of(options.source.specs.front()) : "",
+             .stands_for = options.source.twin ? absolute_path(options.source.specs.front()) : "",
              .max_entries = options.source.max_entries,
              .keeps = serve_folder("STATE_DIRECTORY", title_of(config_))} {}
   int run();

@@ -63,7 +63,7 @@ std::string request_for(const api::ProposedSpecs& specs, const ServiceStatus& st
               {"only", specs.only},
               {"revision", status.watched ? status.watched->source : ""},
               {"details", specs.details},
-              {"text", static_cast<int>(specs.text)}}
+              {"text", to_string(specs.text)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

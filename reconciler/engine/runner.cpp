@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reconciler/engine/remedies.hpp"
+#include "reconciler/engine/step_order.hpp"
 
 namespace lockstep {
 
@@ -189,14 +190,16 @@ bool Runner::wave_held(std::uint32_t wave) const {
 }
 
 void Runner::leave_without_forerunner(std::uint32_t wave) {
-  std::uint32_t held = 0;
-  for (const Step& step : plan_.steps) {
-    if (step.wave >= wave || !step.remedy.empty()) continue;
-    const StepState state = results_[step.id - 1].state;
-    if (state != StepState::held && state != StepState::skipped) return;
-    if (held == 0 && state == StepState::held) held = step.id;
-  }
-  if (held == 0) return;
+  const auto state_of = [this](std::uint32_t id) { return results_[id - 1].state; };
+  if (wave_may_come(plan_, wave, [&](std::uint32_t id) {
+        return state_of(id) != StepState::held && state_of(id) != StepState::skipped;
+      }))
+    return;
+  const auto first = std::ranges::find_if(plan_.steps, [&](const Step& step) {
+    return step.wave < wave && step.remedy.empty() && state_of(step.id) == StepState::held;
+  });
+  if (first == plan_.steps.end()) return;
+  const std::uint32_t held = first->id;
   const std::string why = "wave " + std::to_string(plan_.steps[held - 1].wave) + " goes first, and step " +
                           std::to_string(held) + " (" + plan_.steps[held - 1].device +
                           ") was held: " + results_[held - 1].why;

@@ -2,6 +2,7 @@
 // kept. Text from elsewhere goes through markdown_code (escape.hpp).
 #pragma once
 
+#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,12 @@ inline std::string markdown_prose(std::string_view text) {
     if (std::string_view("|<*[]").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
+  return out;
+}
+
+inline std::string capitalised(std::string_view text) {
+  std::string out(text);
+  if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
   return out;
 }
 

@@ -49,12 +49,6 @@ std::string heading_of(const std::string& path) {
   return dot == std::string::npos ? path : path.substr(0, dot) + ": " + path.substr(dot + 1);
 }
 
-std::string capitalised(std::string_view text) {
-  std::string out(text);
-  if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
-  return out;
-}
-
 const Type& innermost(const Type& type) {
   const Type* at = &type;
   while (at->item != nullptr) at = &at->item();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -24,16 +23,6 @@ std::string digest_of(const Deletion& deletion) {
 
 bool is_held(const Step& step) {
   return std::ranges::any_of(step.holds, [](const Hold& hold) { return can_be_lifted(hold.kind); });
-}
-
-// The first wave before which there are steps, of which none begins (Runner::leave_without_forerunner): it
-// and those after it are left alone. `begins`: by id.
-std::uint32_t first_left_alone(const Plan& plan, const std::vector<bool>& begins) {
-  std::map<std::uint32_t, bool> waves;  // whether a step of it begins
-  for (const Step& step : plan.steps)
-    if (step.remedy.empty()) waves[step.wave] = waves[step.wave] || begins[step.id];
-  if (waves.empty() || waves.begin()->second) return std::numeric_limits<std::uint32_t>::max();
-  return waves.begin()->first + 1;
 }
 
 }  // namespace
@@ -112,9 +101,12 @@ std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
     may[step.id] = standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
     begins[step.id] = may[step.id] || !step.remedy.empty();  // nothing depends on a remedy
   }
-  const std::uint32_t left_alone = first_left_alone(plan, begins);
+  std::map<std::uint32_t, bool> comes;
+  for (const Step& step : plan.steps)
+    if (!comes.contains(step.wave))
+      comes[step.wave] = wave_may_come(plan, step.wave, [&](std::uint32_t id) { return begins[id]; });
   return static_cast<std::size_t>(std::ranges::count_if(plan.steps, [&](const Step& step) {
-    return may[step.id] && !step.stands_by() && (step.wave < left_alone || !step.remedy.empty());
+    return may[step.id] && !step.stands_by() && (comes[step.wave] || !step.remedy.empty());
   }));
 }
 

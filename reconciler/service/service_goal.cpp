@@ -97,9 +97,8 @@ void ServiceLoop::adopt(GoalPlan plan) {
   PlannedSteps steps = plan.planned();
   goal_->may_run = record_.revisions.planned(goal_->id, steps, now());
   // Where all that may run comes after what waits, the revision waits.
-  const bool is_blocked = !goal_->may_run.empty() && plan.can_begin(goal_->may_run) == 0 &&
-                          plan.wait_for_windows(goal_->may_run).empty();
-  if (is_blocked && goal_->may_run.size() < steps.steps.size()) {
+  const bool some_wait = !goal_->may_run.empty() && goal_->may_run.size() < steps.steps.size();
+  if (some_wait && plan.can_begin(goal_->may_run) == 0 && plan.wait_for_windows(goal_->may_run).empty()) {
     for (const std::string& step : goal_->may_run) steps.steps.erase(step);
     steps.whole = false;
     goal_->may_run = record_.revisions.planned(goal_->id, steps, now());

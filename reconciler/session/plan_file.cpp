@@ -1,12 +1,11 @@
 #include "reconciler/session/plan_file.hpp"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/session/plan_signature.hpp"
+#include "specs/files/absolute_path.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 #include "specs/model/bounded_json.hpp"
@@ -23,12 +22,6 @@ Result<Done> write_named(const std::string& file, const std::string& text) {
   const auto done = replace_file(file, text, {.write_through = true});
   if (!done) return Error{done.error().kind, "can't write the plan to " + done.error().what};
   return Done{};
-}
-
-std::string whole_name(const std::string& path) {
-  std::error_code ignored;  // a path that can't be made absolute is kept as it was given
-  const std::filesystem::path absolute = std::filesystem::absolute(path, ignored).lexically_normal();
-  return absolute.empty() ? path : absolute.string();
 }
 
 std::string text_of(const nlohmann::json& document) {
@@ -118,7 +111,7 @@ Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const 
     if (path == "-")
       return Error{ErrorKind::invalid_spec,
                    "a plan file names its specs, and these came from standard input: put them in a file"};
-    path = whole_name(path);
+    path = absolute_path(path);
   }
   const std::string text = text_of(document_of(out));
   if (key.empty()) return write_named(file, text);
@@ -129,7 +122,7 @@ Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const 
 
 Plan with_whole_file_names(Plan plan) {
   for (PlanOrigin& origin : plan.origins)
-    if (!origin.file.empty()) origin.file = whole_name(origin.file);
+    if (!origin.file.empty()) origin.file = absolute_path(origin.file);
   return plan;
 }
 

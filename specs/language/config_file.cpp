@@ -1,9 +1,8 @@
 #include "specs/language/config_file.hpp"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "specs/files/absolute_path.hpp"
 #include "specs/language/api_version.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/excerpt.hpp"
@@ -42,10 +41,7 @@ Result<Done> load_config(const std::string& file, std::string text, const Type& 
 }
 
 std::string file_beside(const std::string& config, const std::string& name) {
-  std::error_code ignored;
-  const std::filesystem::path path = std::filesystem::path(config).parent_path() / name;
-  const std::filesystem::path whole = std::filesystem::absolute(path, ignored).lexically_normal();
-  return whole.empty() ? path.string() : whole.string();
+  return absolute_path(std::filesystem::path(config).parent_path() / name);
 }
 
 }  // namespace lockstep

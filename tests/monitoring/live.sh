@@ -7,11 +7,6 @@ cd "$(dirname "$0")/../.."
 . tests/monitoring/prometheus.sh
 needs_prometheus "$1"
 sed -i 's/  # mode: converge .*/  mode: converge/' "$pod/cluster.yaml"
-cat >"$pod/policy.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: RolloutPolicy
-metadata: {name: at-once}
-spec: {selector: {}}
-YAML
+changes_at_once
 "$lockstep" twin up --link-rate 20Mbps "$pod"
 /usr/bin/python3 -B tests/monitoring/live.py "$lockstep" "$pod" "$work" "$1"

@@ -3,8 +3,8 @@
 // The real loop, store, folder source, API and threads, over DEVICES simulated hosts (default 4,096) with
 // eight kernel parameters each, on a real clock: how long from bare devices to converged; the CPU that it
 // takes while nothing happens for SECONDS (60), and that of one look at all devices, of which there is one
-// every ten minutes; how long after a device's event each of DRIFTS (200) drifts is told, and healed; and its
-// memory. The simulated devices are in the same process: their share of CPU and memory counts as the
+// every ten minutes; how long after a device's event each of DRIFTS (200) drifts is reported, and healed; and
+// its memory. The simulated devices are in the same process: their share of CPU and memory counts as the
 // service's.
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -29,6 +29,7 @@
 #include "reconciler/service/service_loop.hpp"
 #include "reconciler/session/identity.hpp"
 #include "reconciler/source/folder_source.hpp"
+#include "tests/passing_driver.hpp"
 #include "tests/unit/session/temporary_folder.hpp"
 
 namespace {
@@ -117,24 +118,6 @@ class Device final : public Driver {
   SimulatedDevice device_;
 };
 
-class Line final : public Driver {
- public:
-  explicit Line(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  Result<Traits> traits(const Call& call) override { return device_->traits(call); }
-  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
-    return device_->observe(scope, if_not, call);
-  }
-  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
-    return device_->apply(changes, guard, call);
-  }
-  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override {
-    return device_->settle(ticket, settlement, call);
-  }
-
- private:
-  std::shared_ptr<Device> device_;
-};
-
 class ServedFleet {
  public:
   explicit ServedFleet(unsigned devices);
@@ -212,7 +195,7 @@ Result<std::optional<Attached>> ServedFleet::attach(const DriverTarget& target) 
       device->set(entry.path, entry.value.kind() == Value::Kind::text ? Value::text("1") : entry.value);
   }
   Attached attached;
-  attached.driver = std::make_unique<Line>(device);
+  attached.driver = std::make_unique<PassingDriver>(device);
   attached.watch = [device] { return device->watch(); };
   return std::optional<Attached>(std::move(attached));
 }

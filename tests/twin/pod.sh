@@ -20,6 +20,15 @@ clean_up() {
   rm -rf "$work"
 }
 trap clean_up EXIT
+# changes_at_once: nothing waits for an approval, but what the test adds.
+changes_at_once() {
+  cat >"$pod/policy.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: at-once}
+spec: {selector: {}}
+YAML
+}
 # streams_alone PAIRS DURATION SHARE: limits the pod's suite to the bandwidth of PAIRS, at least SHARE of nominal.
 streams_alone() {
   cat >"$pod/slo.yaml" <<YAML

@@ -6,13 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 sed -i 's/  # mode: converge .*/  mode: converge/' "$pod/cluster.yaml"
-# Nothing waits for a person here, but what the test adds.
-cat >"$pod/policy.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: RolloutPolicy
-metadata: {name: at-once}
-spec: {selector: {}}
-YAML
+changes_at_once
 streams_alone all 600ms 60%
 "$lockstep" twin up --link-rate 20Mbps "$pod"  # slow enough for a machine that runs other tests
 python3 -B tests/twin/serve.py "$lockstep" "$pod" "$work"

@@ -12,6 +12,14 @@ constexpr const char* kWatch = "/api/v1alpha1/devices?watch=1";
 
 class ApiWatchTest : public ApiServerTest {
  protected:
+  // Of a viewer; its head has come.
+  ApiClient watch_of(const std::string& what) {
+    ApiClient out = client("viewer");
+    out.send("GET /api/v1alpha1/" + what +
+             "?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer viewer\r\n\r\n");
+    EXPECT_EQ(out.head().status, 200);
+    return out;
+  }
   // A watch whose head has come.
   ApiClient watch(const std::string& role, const std::string& query = "", const std::string& headers = "",
                   int receive_buffer = 0) {
@@ -53,11 +61,7 @@ TEST_F(ApiWatchTest, TellsChangesAsTheyHappenAndResumes) {
 
 TEST_F(ApiWatchTest, TellsOneObjectOrOneSelection) {
   start();
-  ApiClient one = client("viewer");
-  one.send(
-      "GET /api/v1alpha1/devices/leaf0?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
-      "viewer\r\n\r\n");
-  EXPECT_EQ(one.head().status, 200);
+  ApiClient one = watch_of("devices/leaf0");
   const std::string first = one.events_until("BOOKMARK");
   EXPECT_NE(first.find("\"name\":\"leaf0\""), std::string::npos);
   EXPECT_EQ(first.find("\"name\":\"gpu1\""), std::string::npos);
@@ -75,11 +79,7 @@ TEST_F(ApiWatchTest, SendsSignsOfLife) {
 TEST_F(ApiWatchTest, SendsSignsOfLifeWhileOtherKindsHaveNews) {
   settings_.limits.heartbeat = milliseconds(200);
   start();
-  ApiClient quiet = client("viewer");
-  quiet.send(
-      "GET /api/v1alpha1/revisions?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
-      "viewer\r\n\r\n");
-  EXPECT_EQ(quiet.head().status, 200);
+  ApiClient quiet = watch_of("revisions");
   (void)quiet.events_until("BOOKMARK");
   // Its sign of life is another bookmark, as its place in the log is another one.
   const std::jthread busy([this](const std::stop_token& stop) {

@@ -1,6 +1,7 @@
 #include "reconciler/engine/fleet.hpp"
 
 #include "cluster.hpp"
+#include "tests/passing_driver.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,31 +15,13 @@ Cluster host() {
   return cluster;
 }
 
-// Forwards every call.
-class Passing : public Driver {
- public:
-  explicit Passing(std::unique_ptr<Driver> driver) : driver_(std::move(driver)) {}
-  Result<Traits> traits(const Call& call) override { return driver_->traits(call); }
-  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
-    return driver_->observe(scope, if_not, call);
-  }
-  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
-    return driver_->apply(changes, guard, call);
-  }
-  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override {
-    return driver_->settle(ticket, settlement, call);
-  }
-
- private:
-  const std::unique_ptr<Driver> driver_;
-};
-
 // Counts the calls of traits() and refuses the first `refusals` of them.
-class Counted final : public Passing {
+class Counted final : public PassingDriver {
  public:
-  Counted(std::unique_ptr<Driver> driver, int refusals) : Passing(std::move(driver)), refusals_(refusals) {}
+  Counted(std::unique_ptr<Driver> driver, int refusals)
+      : PassingDriver(std::move(driver)), refusals_(refusals) {}
   Result<Traits> traits(const Call& call) override {
-    if (++asked > refusals_) return Passing::traits(call);
+    if (++asked > refusals_) return PassingDriver::traits(call);
     return Error{ErrorKind::transient, "gpu1: no route to the device"};
   }
   int asked = 0;
@@ -48,12 +31,12 @@ class Counted final : public Passing {
 };
 
 // Records the scope of each observation.
-class Listening final : public Passing {
+class Listening final : public PassingDriver {
  public:
-  using Passing::Passing;
+  using PassingDriver::PassingDriver;
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
     scopes.push_back(scope);
-    return Passing::observe(scope, if_not, call);
+    return PassingDriver::observe(scope, if_not, call);
   }
   std::vector<Scope> scopes;
 };

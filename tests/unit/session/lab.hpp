@@ -15,6 +15,7 @@
 #include "reconciler/session/cluster_session.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "temporary_folder.hpp"
+#include "tests/passing_driver.hpp"
 #include "tests/told_gate.hpp"
 
 namespace lockstep {
@@ -158,24 +159,6 @@ class Lab : public testing::Test {
 
  private:
   // Forwards calls to a device that outlives it.
-  class Line final : public Driver {
-   public:
-    explicit Line(std::shared_ptr<SimulatedDevice> device) : device_(std::move(device)) {}
-    Result<Traits> traits(const Call& call) override { return device_->traits(call); }
-    Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
-      return device_->observe(scope, if_not, call);
-    }
-    Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
-      return device_->apply(changes, guard, call);
-    }
-    Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override {
-      return device_->settle(ticket, settlement, call);
-    }
-
-   private:
-    std::shared_ptr<SimulatedDevice> device_;
-  };
-
   Result<std::optional<Attached>> attach(const DriverTarget& target) {
     if (const auto why = unattachable.find(target.device); why != unattachable.end()) return why->second;
     intents[target.device] = target.intent;
@@ -192,7 +175,7 @@ class Lab : public testing::Test {
       };
     }
     Attached attached;
-    attached.driver = std::make_unique<Line>(device);
+    attached.driver = std::make_unique<PassingDriver>(device);
     attached.watch = [device] { return device->watch(); };
     return std::optional<Attached>(std::move(attached));
   }
