@@ -32,7 +32,7 @@ constexpr std::string_view kInvalidRevision = "InvalidRevision";
 class Causes {
  public:
   Causes(const ServiceStatus& status, WallTime now)
-      : status_(status), now_(now), cluster_(status.cluster.empty() ? "unnamed" : status.cluster) {
+      : status_(status), now_(now), cluster_(status.state_name.empty() ? "unnamed" : status.state_name) {
     find_stalled();
     find_revisions();
     find_broken_slos();

@@ -25,12 +25,12 @@ KeptDevice::KeptDevice(std::chrono::seconds lifetime, WallTime now)
   conditions_.begin_anew();
 }
 
-bool KeptDevice::take(KnownDevice next, const std::optional<RevisionId>& towards,
-                      const Corrections* corrections, std::int64_t generation, WallTime now) {
+bool KeptDevice::take(KnownDevice next, const Question& question, const Corrections* corrections,
+                      std::int64_t generation, WallTime now) {
   const bool is_observed = next.observed && next.observed != known_.observed;
   if (!next.observed && next.named.why_unattached.empty()) next.observed = known_.observed;
-  if (is_observed && towards != towards_) {
-    towards_ = towards;
+  if (is_observed && question != question_) {
+    question_ = question;
     conditions_.begin_anew();
   }
   const std::optional<WallTime> due = conditions_.next_change();

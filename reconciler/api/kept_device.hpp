@@ -3,8 +3,9 @@
 // Promises: time is an argument. Each observation is one look at what it proves (Ready, Reachable, InSync,
 // Healthy). An observation that lacks something does not hide what the one before it proved: only the second
 // in a row turns InSync and Healthy to Unknown, and the last proof grows old meanwhile. The first observation
-// that is compared with other specs is shown at once: those before it answered another question. Reconciling
-// and Stalled follow the shown conditions, so one observation alone changes neither.
+// that is compared with other specs, or that follows a change, is shown at once: those before it answered
+// another question. Reconciling and Stalled follow the shown conditions, so one observation alone changes
+// neither.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +25,27 @@ struct ShownStatus {
   bool operator==(const ShownStatus&) const = default;
 };
 
+// What an observation answers.
+struct Question {
+  std::optional<RevisionId> towards{};  // the revision that it is compared with
+  std::uint64_t watch = 0;              // ServiceStatus::watch: after a change there is another
+  bool operator==(const Question&) const = default;
+};
+
 class KeptDevice {
  public:
   KeptDevice(std::chrono::seconds lifetime, WallTime now);
 
   // What a turn of the feed knows of it; without an observation and a reason for that, the last one stays.
-  // `towards`: the revision that a new observation is compared with. `corrections`: null: no look at them in
-  // this turn. False: what is shown is as before.
-  bool take(KnownDevice next, const std::optional<RevisionId>& towards, const Corrections* corrections,
+  // `question`: that a new observation answers. `corrections`: null: no look at them in this turn. False:
+  // what is shown is as before.
+  bool take(KnownDevice next, const Question& question, const Corrections* corrections,
             std::int64_t generation, WallTime now);
   const KnownDevice& known() const { return known_; }
   nlohmann::json conditions(WallTime now) { return conditions_.to_json(now); }
 
   // As of the last take().
-  const std::optional<RevisionId>& towards() const { return towards_; }
+  const std::optional<RevisionId>& towards() const { return question_.towards; }
   const ShownStatus& reachable() const { return reachable_; }
   const ShownStatus& in_sync() const { return in_sync_; }
   const ShownStatus& healthy() const { return healthy_; }
@@ -52,7 +60,7 @@ class KeptDevice {
   void look_at_correction(std::int64_t generation, WallTime now);
 
   KnownDevice known_;
-  std::optional<RevisionId> towards_;
+  Question question_;
   Conditions conditions_;
   int unread_ = 0;  // observations in a row that lack something
   std::string changing_;

@@ -101,7 +101,7 @@ std::shared_ptr<const Board> ObjectFeed::board() const {
 
 StoredPlace ObjectFeed::stored_place() const {
   const auto status = desk_.status();
-  return {.directory = status->directory, .cluster = status->cluster, .twin = status->twin};
+  return {.directory = status->directory, .cluster = status->state_name, .twin = status->twin};
 }
 
 void ObjectFeed::turn(WallTime now) {
@@ -198,7 +198,7 @@ void ObjectFeed::take_devices(const ServiceStatus& status, bool looks, WallTime 
     if (const auto found = status.cordoned.find(name); found != status.cordoned.end())
       device.cordoned = found->second;
     KeptDevice& kept = devices_.try_emplace(name, settings_.proof_lifetime, now).first->second;
-    if (!kept.take(std::move(device), status.watched, looks ? &corrections_ : nullptr,
+    if (!kept.take(std::move(device), {status.watched, status.watch}, looks ? &corrections_ : nullptr,
                    generation_of(Kind::device, name), now))
       return;
     const Json conditions = kept.conditions(now);

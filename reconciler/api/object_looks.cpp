@@ -37,8 +37,8 @@ Why why_devices_differ(const ServiceStatus& status) {
     if (!one || !one->complete) ++not_read;
     if (one && one->differences > 0) ++differ;
   }
-  if (differ > 0) return {"Drifted", std::to_string(differ) + " devices differ from the specs"};
-  if (not_read > 0) return {"NotObserved", std::to_string(not_read) + " devices are not observed completely"};
+  if (differ > 0) return {"Drifted", "devices that differ from the specs: " + std::to_string(differ)};
+  if (not_read > 0) return {"NotObserved", "devices not observed completely: " + std::to_string(not_read)};
   return {};
 }
 

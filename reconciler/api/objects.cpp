@@ -216,9 +216,9 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
   const std::string_view state = to_string(shown.state);
   Json out = object_of(Kind::revision, revision_name(status, i), meta);
   out["spec"] = id_json(shown.revision);
-  put_text(out["spec"], "author", one.author);
-  put_text(out["spec"], "subject", one.subject);
-  put_text(out["spec"], "made", one.made);
+  put_text(out["spec"], "author", one.made_by.author);
+  put_text(out["spec"], "subject", one.made_by.subject);
+  put_text(out["spec"], "made", one.made_by.made);
   Json& now = out["status"];
   now["state"] = state;
   put_text(now, "message", shown.why);

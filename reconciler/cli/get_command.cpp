@@ -151,8 +151,11 @@ int Getting::run(client::ServiceClient& service, const std::vector<std::string>&
   if (options_.watch) return watch(service, names);
   Result<Json> document = read(service, names);
   if (!document) return console_.fail(document.error());
-  if (!options_.sort_by.empty() && document->contains("items"))
-    if (const Result<Done> sorted = client::sort_items(*document, options_.sort_by); !sorted)
+  // Names of revisions are hashes: a table of them has the newest state last.
+  const bool is_of_revisions = form_.is_table() && kind_.plural == client::revision_kind().plural;
+  const std::string by = options_.sort_by.empty() && is_of_revisions ? ".status.since" : options_.sort_by;
+  if (!by.empty() && document->contains("items"))
+    if (const Result<Done> sorted = client::sort_items(*document, by); !sorted)
       return console_.fail_usage(sorted.error().text());
   const Result<Done> done = print(*document);
   return done ? kExitInSync : console_.fail(done.error());

@@ -98,6 +98,7 @@ Result<Done> keep_revisions(const std::vector<Revision>& revisions, const std::s
 }
 
 Result<std::vector<Revision>> kept_revisions(const std::string& folder) {
+  remove_leftovers(folder);
   std::error_code unseen;
   std::vector<Revision> out;
   if (!fs::exists(file_of(folder), unseen)) return out;

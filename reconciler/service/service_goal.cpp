@@ -131,7 +131,7 @@ std::string ServiceLoop::why_not_begin() {
   if (plan.plan().empty() || plan.can_begin(goal_->may_run) > 0) return "";
   if (const std::set<std::string> held = plan.wait_for_windows(goal_->may_run); !held.empty()) {
     goal_->look_at = std::min(goal_->look_at, seams_.executor.now() + until_window(held));
-    return fmt::format("{} devices wait for a window of their policy", held.size());
+    return fmt::format("devices that wait for a window of their policy: {}", held.size());
   }
   return fmt::format("none of its {} steps may begin", plan.plan().steps.size());
 }
@@ -280,6 +280,36 @@ void ServiceLoop::gate_decided() {
 
 // Its outcome ---------------------------------------------------------------------------------------------
 
+namespace {
+
+// Why a change was neither kept nor refused: its first step that failed, else an effect that did not appear,
+// else what its gate says.
+std::string why_failed(const ApplyReport& report, const std::vector<Step>& steps) {
+  std::string out(to_string(report.verdict));
+  for (std::size_t i = 0; i < std::min(steps.size(), report.steps.size()); ++i)
+    if (const StepResult& one = report.steps[i];
+        one.state == StepState::failed || one.state == StepState::undone)
+      return out + ": " + steps[i].device + ": " + one.why;
+  if (!report.effects.empty())
+    return out + ": " + report.effects.front().device + ": no " + report.effects.front().change.path.text() +
+           " yet";
+  return report.gate && !report.gate->why.empty() ? out + ": " + report.gate->why : out;
+}
+
+// Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
+bool is_refusal(const ApplyReport& report) {
+  const bool is_own =
+      std::ranges::find(report.undone, report.change_id, &UndoneChange::change) != report.undone.end();
+  switch (report.verdict) {
+    case ApplyVerdict::undone:
+    case ApplyVerdict::undone_in_part:
+    case ApplyVerdict::undo_failed: return is_own;
+    default: return report.verdict == ApplyVerdict::quarantined;
+  }
+}
+
+}  // namespace
+
 void ServiceLoop::applied(const Applied& applied) {
   const ApplyReport& report = applied.report;
   const std::string verdict(to_string(report.verdict));
@@ -304,27 +334,12 @@ void ServiceLoop::applied(const Applied& applied) {
       return happened(Kind::change_refused, object, why, report);
     case RunEnd::failed: break;
   }
-  const std::string reason = applied.accepted ? why : applied.accepted.error().text();
+  const std::string reason =
+      applied.accepted ? why_failed(report, goal_->plan->plan().steps) : applied.accepted.error().text();
   record_.revisions.failed(reason, now());
   run_over(reason);
   happened(Kind::change_failed, object, reason, report);
 }
-
-namespace {
-
-// Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
-bool is_refusal(const ApplyReport& report) {
-  const bool is_own =
-      std::ranges::find(report.undone, report.change_id, &UndoneChange::change) != report.undone.end();
-  switch (report.verdict) {
-    case ApplyVerdict::undone:
-    case ApplyVerdict::undone_in_part:
-    case ApplyVerdict::undo_failed: return is_own;
-    default: return report.verdict == ApplyVerdict::quarantined;
-  }
-}
-
-}  // namespace
 
 ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
   // What a gate refused is refused, also if the ledger could not take that.

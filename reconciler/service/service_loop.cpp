@@ -166,7 +166,7 @@ void ServiceLoop::happened(ServiceEvent::Kind kind, std::string object, std::str
                 .at = now(),
                 .object = std::move(object),
                 .message = std::move(message),
-                .cluster = cluster_ ? cluster_->name : "",
+                .cluster = cluster_ ? cluster_->state_name : "",
                 .change = report.change_id,
                 .devices = report.blast.devices});
 }
@@ -177,11 +177,8 @@ std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
   std::vector<RevisionStatus> out;
   for (Revisions::Shown& one : record_.revisions.shown()) {
     RevisionStatus status{std::move(one)};
-    if (const auto specs = specs_.find(status.shown.revision); specs != specs_.end()) {
-      status.author = specs->second.revision.author;
-      status.subject = specs->second.revision.subject;
-      status.made = specs->second.revision.made;
-    }
+    if (const auto by = record_.made_by.find(status.shown.revision.source); by != record_.made_by.end())
+      status.made_by = by->second;
     out.push_back(std::move(status));
   }
   return out;
@@ -190,8 +187,11 @@ std::vector<RevisionStatus> ServiceLoop::revisions_shown() const {
 void ServiceLoop::publish() {
   publishes_ = false;
   ServiceStatus status;
-  if (cluster_) status.cluster = cluster_->name;
-  status.twin = cluster_ && cluster_->twin;
+  if (cluster_) {
+    status.cluster = cluster_->name;
+    status.state_name = cluster_->state_name;
+    status.twin = cluster_->twin;
+  }
   status.directory = directory_;
   status.source = source_;
   status.leads = leads_;
@@ -210,6 +210,7 @@ void ServiceLoop::publish() {
   status.breaker = breaker_.why();
   status.record_trouble = record_trouble_;
   if (watch_) status.devices = watch_->snapshot();
+  status.watch = watches_;
   if (const auto specs = watched_id_ ? specs_.find(*watched_id_) : specs_.end(); specs != specs_.end()) {
     status.objects = specs->second.objects;
     status.files = specs->second.revision.folder;

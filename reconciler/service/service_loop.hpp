@@ -142,7 +142,8 @@ class ServiceLoop {
   };
   struct Cluster {
     std::string identity;  // its name and UUID
-    std::string name;      // OpenedCluster::state_name
+    std::string name;
+    std::string state_name;  // OpenedCluster::state_name
     bool twin = false;
   };
 
@@ -175,6 +176,7 @@ class ServiceLoop {
   void know(ValidSpecs specs);
   void took(ValidSpecs specs);
   void note_newest();
+  void note_authors();
   void invalid(const std::string& source, const std::string& why);
   void forget_specs();
   std::vector<RevisionId> specs_in_use() const;
@@ -298,6 +300,7 @@ class ServiceLoop {
   std::uint64_t bench_timer_ = 0;
 
   std::unique_ptr<ClusterWatch> watch_;
+  std::uint64_t watches_ = 0;  // begun so far
   std::unique_ptr<ClusterObserve> observe_;
   std::unique_ptr<ClusterApply> apply_;
   CallbackScope callbacks_;

@@ -22,14 +22,25 @@ Result<SpokenBy> read_said(const Json& json) {
   return by;
 }
 
+Result<Authorship> read_authorship(const Json& json) {
+  Authorship out;
+  TRY(out.author, stored::text(json, "author"));
+  TRY(out.subject, stored::text(json, "subject"));
+  TRY(out.made, stored::text(json, "made"));
+  return out;
+}
+
 }  // namespace
 
 Json ServiceRecord::to_json() const {
   Json out{{"revisions", revisions.to_json()},
            {"cordoned", Json::object()},
            {"breaker", breaker},
-           {"measured", clock.to_json()}};
+           {"measured", clock.to_json()},
+           {"madeBy", Json::object()}};
   for (const auto& [device, by] : cordoned) out["cordoned"][device] = said_json(by);
+  for (const auto& [source, by] : made_by)
+    out["madeBy"][source] = {{"author", by.author}, {"subject", by.subject}, {"made", by.made}};
   if (suspended) out["suspended"] = said_json(*suspended);
   if (begun) out["begun"] = {{"source", begun->source}, {"intents", begun->intents}};
   return out;
@@ -57,6 +68,13 @@ Result<ServiceRecord> ServiceRecord::from_json(const Json& document) {
   }
   if (document.contains("measured")) {  // older versions have none
     TRY(out.clock, SuiteClock::from_json(document["measured"]));
+  }
+  if (document.contains("madeBy")) {  // older versions have none
+    const Json& made_by = document["madeBy"];
+    if (!made_by.is_object()) return stored::damaged("'madeBy' is not an object");
+    for (const auto& [source, by] : made_by.items()) {
+      TRY(out.made_by[source], read_authorship(by));
+    }
   }
   return out;
 }

@@ -15,13 +15,21 @@
 
 namespace lockstep {
 
+// Of a revision's source, for readers; as Revision.
+struct Authorship {
+  std::string author;
+  std::string subject;
+  std::string made;
+};
+
 struct ServiceRecord {
   Revisions revisions{};
-  std::optional<SpokenBy> suspended{};         // nothing is written until somebody resumes
-  std::map<std::string, SpokenBy> cordoned{};  // devices on which nothing is written
-  nlohmann::json breaker;                      // CircuitBreaker::to_json(); null: closed
-  std::optional<RevisionId> begun{};           // the last change's: devices may be at it
-  SuiteClock clock{};                          // of what is measured by the clock
+  std::optional<SpokenBy> suspended{};          // nothing is written until somebody resumes
+  std::map<std::string, SpokenBy> cordoned{};   // devices on which nothing is written
+  nlohmann::json breaker;                       // CircuitBreaker::to_json(); null: closed
+  std::optional<RevisionId> begun{};            // the last change's: devices may be at it
+  SuiteClock clock{};                           // of what is measured by the clock
+  std::map<std::string, Authorship> made_by{};  // by RevisionId::source: of the revisions that are shown
 
   static constexpr const char* kKey = "service";  // of Blobs
 

@@ -113,7 +113,8 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
 // Its files, for as long as something may be opened with them.
 void ServiceLoop::know(ValidSpecs specs) {
   if (!cluster_)
-    cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.state_name(), specs.cluster.twin};
+    cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.name, specs.cluster.state_name(),
+                       specs.cluster.twin};
   if (directory_.empty())
     directory_ = seams_.directory.empty() ? state_directory(specs.cluster) : seams_.directory;
   specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster), std::move(specs.objects)};
@@ -124,14 +125,13 @@ void ServiceLoop::took(ValidSpecs specs) {
   if (cluster_ && identity_of(specs.cluster) != cluster_->identity)
     return invalid(specs.revision.id, "these are the specs of another cluster (" +
                                           specs.cluster.state_name() + "); this service leads " +
-                                          cluster_->name);
+                                          cluster_->state_name);
   const RevisionId id = specs.id;
   newest_ = id;
   know(std::move(specs));
-  if (store_)
-    note_newest();
-  else
-    record_.revisions.valid(id, settings_.version, now());  // until the record is read
+  if (store_) return note_newest();
+  record_.revisions.valid(id, settings_.version, now());  // until the record is read
+  note_authors();
 }
 
 // The record has been read, or nothing is stored yet.
@@ -145,7 +145,23 @@ void ServiceLoop::note_newest() {
     happened(ServiceEvent::Kind::revision_valid, "Revision/" + newest_->source,
              specs_[*newest_].revision.subject);
   }
+  note_authors();
   forget_specs();
+}
+
+// Shown after their files are gone as well.
+void ServiceLoop::note_authors() {
+  std::map<std::string, Authorship> all;
+  for (const Revisions::Shown& one : record_.revisions.shown()) {
+    const std::string& source = one.revision.source;
+    const auto known = record_.made_by.find(source);
+    if (const auto specs = specs_.find(one.revision); specs != specs_.end())
+      all[source] = {specs->second.revision.author, specs->second.revision.subject,
+                     specs->second.revision.made};
+    else if (known != record_.made_by.end())
+      all.insert(*known);
+  }
+  record_.made_by = std::move(all);
 }
 
 void ServiceLoop::invalid(const std::string& source, const std::string& why) {
@@ -221,7 +237,7 @@ void ServiceLoop::lead_again() {
 Result<Done> ServiceLoop::take_leadership() {
   if (!store_) {
     TRY(std::shared_ptr<Store> store,
-        open_store(directory_, {.cluster = cluster_->name,
+        open_store(directory_, {.cluster = cluster_->state_name,
                                 .now = [this] { return now(); },
                                 .said_by =
                                     [this](const std::string& device, Path path) {

@@ -24,9 +24,7 @@ namespace lockstep {
 
 struct RevisionStatus {
   Revisions::Shown shown;
-  std::string author{};   // as Revision
-  std::string subject{};  // as Revision
-  std::string made{};     // as Revision
+  Authorship made_by{};
 };
 
 struct SourceStatus {
@@ -79,7 +77,8 @@ struct ServiceCounts {
 
 struct ServiceStatus {
   std::uint64_t sequence = 0;
-  std::string cluster{};  // OpenedCluster::state_name; empty: no valid revision yet
+  std::string cluster{};     // its name; empty: no valid revision yet
+  std::string state_name{};  // OpenedCluster::state_name: a twin's is not the cluster's
   bool twin = false;
   std::string directory{};  // of the cluster's store; empty: not known yet
   SourceStatus source{};
@@ -99,8 +98,9 @@ struct ServiceStatus {
   std::string breaker{};                          // why it is open; empty: it is closed
   std::string record_trouble{};                   // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};      // null: nothing is watched yet
-  std::shared_ptr<const SpecObjects> objects{};   // of `watched`; null: nothing is
-  std::shared_ptr<const SourceFolder> files{};    // the same
+  std::uint64_t watch = 0;                       // that they are of: each that begins has a number of its own
+  std::shared_ptr<const SpecObjects> objects{};  // of `watched`; null: nothing is
+  std::shared_ptr<const SourceFolder> files{};   // the same
   ServiceCounts counts{};
 };
 

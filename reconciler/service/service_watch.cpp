@@ -78,6 +78,7 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.healed = [this](const Healing& healing) { healed(healing); };
   request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };
   watch_ = session.make_watch(std::move(request));
+  ++watches_;
   watch_->start([this](const Result<Done>& ended) {
     if (!ended && ended.error().kind != ErrorKind::cancelled) {
       why_not_watched_ = ended.error().text();
@@ -141,9 +142,12 @@ void ServiceLoop::saw(const WatchEvent& event) {
   if (event.kind == Kind::unreadable || event.kind == Kind::readable)
     happened(event.kind == Kind::readable ? ServiceEvent::Kind::readable : ServiceEvent::Kind::unreadable,
              object, item.reason);
+  else if (event.kind == Kind::cleared)
+    happened(ServiceEvent::Kind::drift_cleared, object,
+             item.path.text() + " was " + item.have.to_string() + ", and is as the specs want it");
   else
     happened(
-        event.kind == Kind::cleared ? ServiceEvent::Kind::drift_cleared : ServiceEvent::Kind::drift, object,
+        ServiceEvent::Kind::drift, object,
         item.path.text() + " is " + item.have.to_string() + ", and the specs want " + item.want.to_string());
   turn_soon();
 }
@@ -193,8 +197,8 @@ void ServiceLoop::not_at_it(std::vector<std::string> devices) {
   std::erase_if(devices, [this](const std::string& device) { return record_.cordoned.contains(device); });
   if (devices.empty() || !watched_id_) return;
   record_.revisions.drifted(*watched_id_,
-                            std::to_string(devices.size()) + " devices are not at it: " + devices.front() +
-                                (devices.size() > 1 ? " and others" : ""),
+                            "devices that are not at it: " + devices.front() +
+                                (devices.size() > 1 ? fmt::format(" and {} more", devices.size() - 1) : ""),
                             now());
   unsaved_ = true;
   goal_at_ = seams_.executor.now() + longer(again_wait_);

@@ -130,6 +130,17 @@ TEST_F(DeviceConditions, OfOtherSpecsAreShownWithTheirFirstObservation) {
   EXPECT_EQ(status_of("InSync"), "False") << "from then on it is debounced";
 }
 
+TEST_F(DeviceConditions, AfterAChangeAreShownWithTheFirstObservation) {
+  observe(observed_with(3, 0));
+  ASSERT_EQ(status_of("InSync"), "False");
+  ServiceStatus after = quiet_status();
+  after.watch = 1;
+  observe_once(observed_with(0, 0), after);
+  EXPECT_EQ(status_of("InSync"), "True") << "what was read before was the device before the change";
+  observe_once(observed_with(3, 0), after);
+  EXPECT_EQ(status_of("InSync"), "True") << "from then on it is debounced";
+}
+
 TEST_F(DeviceConditions, SayWhatHoldsACorrection) {
   using Change = std::function<void(ServiceStatus&, DeviceStatus&)>;
   const auto plan_with = [](Hold::Kind kind, bool waits) {

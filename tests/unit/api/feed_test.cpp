@@ -119,7 +119,7 @@ TEST_F(ApiFeed, TurnsConditionsUnknownWhenTheirProofIsOld) {
 
 TEST_F(ApiFeed, TakesBytesThatAreNoText) {
   ServiceStatus status = quiet_status();
-  status.revisions[0].subject = "\xff\x1b[31m";
+  status.revisions[0].made_by.subject = "\xff\x1b[31m";
   status.cordoned["gpu1"] = SpokenBy{"operator ann", "\xfe", at_second(1)};
   desk_.set(status);
   settle();

@@ -30,7 +30,7 @@ TEST(ApiObjects, AreAsTheirGoldenCasesSay) {
 TEST(ApiObjects, AreOneLineOfPrintableJsonWhateverDevicesAndSpecsSay) {
   ServiceStatus status = full_status();
   const std::string hostile = "x\n\x1b[31m\xff\xe2\x80\xae\"\\</script>" + std::string(1, '\0') + "y";
-  status.revisions[0].subject = hostile;
+  status.revisions[0].made_by.subject = hostile;
   status.revisions[0].shown.why = std::string(100'000, 'w') + "\xc3\xa9";
   status.cordoned.begin()->second.reason = hostile;
   Plan plan = sample_plan();

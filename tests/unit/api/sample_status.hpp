@@ -63,15 +63,16 @@ inline Plan sample_plan() {
 inline RevisionStatus revision_status(std::string source, std::string intents, RevisionState state) {
   RevisionStatus out{.shown = {.revision = {std::move(source), std::move(intents)}, .state = state}};
   out.shown.since = at_second(10);
-  out.author = "Ada <ada@example.org>";
-  out.subject = "MTU of the backend";
-  out.made = "2026-11-17T00:00:00Z";
+  out.made_by.author = "Ada <ada@example.org>";
+  out.made_by.subject = "MTU of the backend";
+  out.made_by.made = "2026-11-17T00:00:00Z";
   return out;
 }
 
 inline ServiceStatus quiet_status() {
   ServiceStatus out;
   out.cluster = "pod1";
+  out.state_name = "pod1";
   out.leads = true;
   out.source = {.title = "https://git.example.org/fabric.git branch main", .fetched = at_second(0)};
   out.revisions = {revision_status("3f2a41", "sha256:aa11", RevisionState::kept)};

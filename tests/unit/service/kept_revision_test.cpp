@@ -81,5 +81,20 @@ TEST(KeptRevision, AreReadInTheirOrderAndReplaceTheFormerOnes) {
   EXPECT_EQ(text_of((*kept)[1].folder->path() + "/a.yaml"), "a");
 }
 
+TEST(KeptRevision, WhatAKilledServiceLeftIsRemovedAndNothingThatIsInUse) {
+  TemporaryFolder folder;
+  const std::string keeps = folder.path() + "/keeps";
+  folder.write("from/a.yaml", "x");
+  const Revision was{.id = "3f2a", .folder = std::make_shared<PlainFolder>(folder.path() + "/from")};
+  ASSERT_TRUE(keep_revisions({was}, keeps));
+  folder.write("keeps/fetched-AbCdEf/a.yaml", "of a process that was killed");
+  const Result<std::vector<Revision>> first = kept_revisions(keeps);
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_FALSE(fs::exists(keeps + "/fetched-AbCdEf"));
+  const Result<std::vector<Revision>> second = kept_revisions(keeps);
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_EQ(text_of(first->front().folder->path() + "/a.yaml"), "x");
+}
+
 }  // namespace
 }  // namespace lockstep

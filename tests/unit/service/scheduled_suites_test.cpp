@@ -64,7 +64,7 @@ TEST_F(ScheduledSuites, ASuiteIsMeasuredEachInterval) {
   ASSERT_TRUE(shown().last);
   EXPECT_EQ(shown().last->verdict, bench::Verdict::pass);
   // The store says so too.
-  const auto store = open_store(state(), {.cluster = service->status()->cluster});
+  const auto store = open_store(state(), {.cluster = service->status()->state_name});
   ASSERT_TRUE(store) << store.error().text();
   const auto runs = (*store)->runs().newest(100);
   ASSERT_TRUE(runs);

@@ -73,6 +73,21 @@ TEST_F(ServiceLab, DriftIsHealedByItself) {
   EXPECT_EQ(count(Kind::healed), 1U);
   EXPECT_EQ(service->status()->counts.healed, 1U);
   EXPECT_EQ(service->status()->counts.heals_failed, 0U);
+  const auto cleared = std::ranges::find(events, Kind::drift_cleared, &ServiceEvent::kind);
+  ASSERT_NE(cleared, events.end());
+  EXPECT_EQ(cleared->message, "sysctl[net.ipv4.tcp_mtu_probing] was 1, and is as the specs want it");
+}
+
+TEST_F(ServiceLab, EachWatchAfterAChangeHasANumberOfItsOwn) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  const std::uint64_t before = service->status()->watch;
+  run_for(seconds(1200));
+  EXPECT_EQ(service->status()->watch, before) << "nothing was changed";
+  service->reconcile_now();
+  run_for(seconds(60));
+  EXPECT_GT(service->status()->watch, before);
+  EXPECT_EQ(good(), "aaaa1");
 }
 
 // Conditions take two looks, which do not wait for the next look at the source or at all devices.
@@ -127,6 +142,15 @@ TEST_F(ServiceLab, ARestartGoesOnFromWhatWasDecided) {
   EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
   EXPECT_EQ(good(), "aaaa1");
   expect_probing(0);
+  for (int i = 0; i < 3; ++i) {
+    commit("cccc" + std::to_string(i), 2);
+    run_for(seconds(120));
+  }
+  kill();
+  start_service();
+  run_for(seconds(60));
+  for (const RevisionStatus& one : service->status()->revisions)
+    EXPECT_EQ(one.made_by.subject, "commit " + one.shown.revision.source) << "its files are gone";
 }
 
 TEST_F(ServiceLab, TheLastGoodRevisionIsHealedTowardsAlsoIfARestartFindsBadSpecs) {
