@@ -4,7 +4,7 @@
 # vm: the tests under Debian's own kernel in an emulated machine.
 # all: fast and vm, and in addition clang-tidy on what the last commits changed; the executor, the engine and the benchmarks
 # under TSan, if the last 40 commits changed the executor; and, on an optimised build, the twin end to end, 200 seeds of simulated
-# clusters and 400 of a service, and more hostile specs.
+# clusters and 1,000 of a service, and more hostile specs.
 # soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 20,000 of a service, 100 killed gated applies,
 # 300 applies of which controllers and agents are killed, a change tried on a twin as in CI, an hour of a service
 # under drift each second, and the quickstart through agents;

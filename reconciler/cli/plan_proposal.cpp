@@ -1,10 +1,12 @@
 // The process that plans proposed specs.
 #include "reconciler/cli/plan_proposal.hpp"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -215,16 +217,22 @@ void stand_back() {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
+// It ends with the service, also where that is killed. prctl(2), as setpriv(1) needs capset(2), which the
+// unit of the service does not allow.
+void end_with_service() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
 }  // namespace
 
 int plan_proposal_main() {
   stand_back();
+  end_with_service();
   const FileText request = read_open(STDIN_FILENO, kRequestMost);
   const Json parsed = Json::parse(request.text, nullptr, false);
   if (!request || !parsed.is_object()) {
     std::fputs("only `lockstep serve` starts this\n", stderr);
     return kExitError;
   }
+  if (parsed.at("service").get<pid_t>() != ::getppid()) return kExitError;  // it was killed before that
   const Asked asked = asked_by(parsed);
   Answer answer = answer_to(asked);
   const std::string word = answer.document["kind"] == "Error" ? "error\n" : "plan\n";

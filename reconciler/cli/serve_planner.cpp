@@ -39,9 +39,7 @@ Program planning_program() {
               .own_group = true,
               .largest_output = kAnswerMost};
   if (kBoundsMemory) out.words.push_back("--as=" + std::to_string(kMemory));
-  // It ends with the service, also where that is killed.
-  out.words.insert(out.words.end(),
-                   {"setpriv", "--pdeathsig", "KILL", "--", this_program(), kPlanProposalWord});
+  out.words.insert(out.words.end(), {this_program(), kPlanProposalWord});
   return out;
 }
 
@@ -53,7 +51,8 @@ Result<std::shared_ptr<CacheFolder>> written_down(const api::ProposedSpecs& spec
 
 std::string request_for(const api::ProposedSpecs& specs, const ServiceStatus& status, const SpecsAim& aim,
                         const std::string& folder) {
-  return Json{{"specs", folder},
+  return Json{{"service", ::getpid()},
+              {"specs", folder},
               {"shown", specs.folder},
               {"inForce", status.files->path()},
               {"directory", status.directory},

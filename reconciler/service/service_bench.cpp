@@ -29,7 +29,7 @@ void ServiceLoop::measure(const SuiteSchedule& schedule) {
                          .budget = schedule.budget,
                          .at_busy_hosts = schedule.at_busy_hosts};
   for (const auto& [device, by] : record_.cordoned) request.left_out.insert(device);
-  bench_ = Bench{schedule, now(), watched_->session->make_bench(std::move(request))};
+  bench_ = Bench{schedule, seams_.executor.now(), watched_->session->make_bench(std::move(request))};
   bench_->run->start([this](Result<ScheduledRun> run) {
     seams_.executor.defer(callbacks_.bind([this, run = std::move(run)] { measured(run); }));
   });
@@ -53,12 +53,14 @@ void ServiceLoop::measured(const Result<ScheduledRun>& run) {
 void ServiceLoop::note_measured(const Bench& bench, const Result<ScheduledRun>& run) {
   const std::string& suite = bench.schedule.suite;
   const std::string object = "ValidationSuite/" + suite;
+  const WallTime began =
+      now() - std::chrono::duration_cast<WallTime::duration>(seams_.executor.now() - bench.began);
   if (!run || !run->why_not.empty()) {
     std::string why = run ? run->why_not : run.error().text();
     const bool counts = run && run->out_of_time;
     if (!counts && !bench.why_stopped.empty()) why = bench.why_stopped;
     const std::string told = record_.clock.times_of(suite).why_not;
-    record_.clock.not_judged(suite, bench.began, now(), why, counts);
+    record_.clock.not_judged(suite, began, now(), why, counts);
     if (told != why) happened(ServiceEvent::Kind::not_measured, object, why);
     return;
   }
@@ -70,7 +72,7 @@ void ServiceLoop::note_measured(const Bench& bench, const Result<ScheduledRun>& 
   if (run->recorded && !*run->recorded) last.message += "; not recorded: " + run->recorded->error().text();
   happened(verdict == bench::Verdict::fail ? ServiceEvent::Kind::slo_broken : ServiceEvent::Kind::measured,
            object, last.message);
-  record_.clock.judged(suite, bench.began, std::move(last));
+  record_.clock.judged(suite, began, std::move(last));
 }
 
 std::vector<ScheduleStatus> ServiceLoop::schedules_shown() const {

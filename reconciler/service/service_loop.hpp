@@ -136,7 +136,7 @@ class ServiceLoop {
   // Of a suite that is measured by the clock.
   struct Bench {
     SuiteSchedule schedule;
-    WallTime began;
+    Time began;  // the wall clock may jump meanwhile
     std::unique_ptr<ClusterBench> run;
     std::string why_stopped{};
   };

@@ -58,7 +58,7 @@ def planners():
             words = one.read_bytes().split(b"\0")
         except OSError:
             continue
-        # Not prlimit(1) and setpriv(1), which become one.
+        # Not prlimit(1), which becomes one.
         if b"plan-proposal" in words[1:2]:
             out.append(int(one.parent.name))
     return out

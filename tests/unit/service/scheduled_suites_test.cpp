@@ -111,6 +111,20 @@ TEST_F(ScheduledSuites, ARestartKeepsTheInterval) {
   EXPECT_EQ(shown().last->verdict, bench::Verdict::pass);
 }
 
+TEST_F(ScheduledSuites, AClockThatJumpsDuringAMeasurementRepeatsNothing) {
+  commit_scheduled("aaaa1", 0);
+  for (const hours jump : {hours(30), hours(-30)}) {
+    while_measuring = [&, jump] { executor.wall_epoch += jump; };
+    const std::size_t before = began.size();
+    for (int i = 0; i < 70 && began.size() == before; ++i) run_for(minutes(1));
+    while_measuring = {};
+    run_for(minutes(57));
+    EXPECT_EQ(began.size(), before + 1) << jump.count();
+    run_for(minutes(10));
+    EXPECT_EQ(began.size(), before + 2) << jump.count();
+  }
+}
+
 TEST_F(ScheduledSuites, NothingIsMeasuredWhileItIsSuspended) {
   commit_scheduled("aaaa1", 0);
   run_for(seconds(60));
