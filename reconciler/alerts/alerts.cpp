@@ -56,7 +56,8 @@ class Causes {
     all_.insert_or_assign(std::move(cause), std::move(alert));
   }
   void stalled(std::string_view reason, const std::string& message, std::optional<WallTime> since = {}) {
-    add(AlertKind::stalled, "Cluster/" + cluster_, reason, message, since);
+    const std::string& name = status_.cluster.empty() ? cluster_ : status_.cluster;
+    add(AlertKind::stalled, "Cluster/" + name, reason, message, since);
   }
 
   void find_stalled() {

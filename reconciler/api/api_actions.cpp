@@ -96,7 +96,6 @@ Answer ApiService::asked(const PlannedRequest& request, ActionBody said) {
   return completed(std::move(line), std::move(out), what);
 }
 
-// What became of it; `what`: how it is called where that is impossible.
 Answer ApiService::completed(AuditLine line, Answer answer, const std::string& what) {
   line.stage = AuditLine::Stage::complete;
   line.at = std::chrono::system_clock::now();

@@ -107,6 +107,7 @@ class ApiService {
                          const Peer& peer, Time now);
   Judged judge_proposal(PlannedRequest out, Time now);
   Answer propose(const PlannedRequest& request, const std::string& body);
+  // Writes the line again, with the answer; `what` names it in the error if that can't be written.
   Answer completed(AuditLine line, Answer answer, const std::string& what);
   std::optional<Answer> refuse_role(const PlannedRequest& request);
   Answer answer_list(const PlannedRequest& request) const;

@@ -28,7 +28,7 @@ struct ShownStatus {
 // What an observation answers.
 struct Question {
   std::optional<RevisionId> towards{};  // the revision that it is compared with
-  std::uint64_t watch = 0;              // ServiceStatus::watch: after a change there is another
+  std::uint64_t changes = 0;            // that had ended: ServiceCounts::changes
   bool operator==(const Question&) const = default;
 };
 

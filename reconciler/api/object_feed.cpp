@@ -198,8 +198,8 @@ void ObjectFeed::take_devices(const ServiceStatus& status, bool looks, WallTime 
     if (const auto found = status.cordoned.find(name); found != status.cordoned.end())
       device.cordoned = found->second;
     KeptDevice& kept = devices_.try_emplace(name, settings_.proof_lifetime, now).first->second;
-    if (!kept.take(std::move(device), {status.watched, status.watch}, looks ? &corrections_ : nullptr,
-                   generation_of(Kind::device, name), now))
+    if (!kept.take(std::move(device), {status.watched, status.counts.changes},
+                   looks ? &corrections_ : nullptr, generation_of(Kind::device, name), now))
       return;
     const Json conditions = kept.conditions(now);
     offer(Kind::device, name,

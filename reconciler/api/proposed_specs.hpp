@@ -27,7 +27,7 @@ namespace lockstep::api {
 // Choices: specs have some ten files; two for each device of a large cluster that lists its devices in files
 // of their own. The longest path is what a file system takes (NAME_MAX, and some levels of it).
 inline constexpr std::size_t kProposedFilesMax = 8'192;
-// Of all files together: those of 4,096 devices have 1 MiB, most of it allocations.lock.
+// Of the body of the request: specs of 4,096 devices have 1 MiB, most of it allocations.lock.
 inline constexpr std::size_t kProposedBytesMax = std::size_t{8} << 20;
 inline constexpr std::size_t kProposedNameMax = 255;
 inline constexpr std::size_t kProposedPathMax = 1'024;

@@ -1,4 +1,5 @@
 // `lockstep get` and `lockstep events`: the objects of a running service.
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,21 +22,23 @@ WallTime now() { return std::chrono::system_clock::now(); }
 
 class Getting {
  public:
-  Getting(const GetOptions& options, const client::KindRow& kind, ObjectForm form, const Console& console)
+  Getting(const GetOptions& options, const NamedObjects& named, ObjectForm form, const Console& console)
       : options_(options),
-        kind_(kind),
+        kind_(*named.kind),
+        named_(named.names),
         form_(std::move(form)),
         console_(console),
-        table_(kind, form_.kind == ObjectForm::Kind::wide, console.out()) {}
+        table_(kind_, form_.kind == ObjectForm::Kind::wide, console.out()) {}
 
-  int run(client::ServiceClient& service, const std::vector<std::string>& names);
+  int run(client::ServiceClient& service);
 
  private:
-  Result<Json> read(client::ServiceClient& service, const std::vector<std::string>& names) const;
+  Result<Json> read(client::ServiceClient& service) const;
   Result<Done> print(const Json& document);
-  int watch(client::ServiceClient& service, const std::vector<std::string>& names);
+  int watch(client::ServiceClient& service);
   bool take(const client::ObjectChange& change);
   void begin();
+  void order(Objects& all) const;
   std::string row(const client::ObjectChange& change);
   client::Selection selection() const {
     return {.labels = options_.labels, .fields = options_.fields, .limit = options_.limit};
@@ -43,6 +46,7 @@ class Getting {
 
   const GetOptions& options_;
   const client::KindRow& kind_;
+  const std::vector<std::string> named_;
   const ObjectForm form_;
   const Console& console_;
   client::ObjectTable table_;
@@ -51,11 +55,11 @@ class Getting {
   std::optional<Error> failed_;
 };
 
-Result<Json> Getting::read(client::ServiceClient& service, const std::vector<std::string>& names) const {
-  if (names.empty()) return service.list(kind_, selection(), call_of(console_));
-  if (names.size() == 1) return service.object(kind_, names.front(), call_of(console_));
+Result<Json> Getting::read(client::ServiceClient& service) const {
+  if (named_.empty()) return service.list(kind_, selection(), call_of(console_));
+  if (named_.size() == 1) return service.object(kind_, named_.front(), call_of(console_));
   Json out{{"apiVersion", "v1"}, {"kind", "List"}, {"metadata", Json::object()}, {"items", Json::array()}};
-  for (const std::string& name : names) {
+  for (const std::string& name : named_) {
     TRY(Json one, service.object(kind_, name, call_of(console_)));
     out["items"].push_back(std::move(one));
   }
@@ -69,16 +73,24 @@ Result<Done> Getting::print(const Json& document) {
     return Done{};
   }
   Objects all;
-  if (const Json* const items = client::find_at(document, "items"); items != nullptr && items->is_array())
+  const Json* const items = client::find_at(document, "items");
+  if (items != nullptr && items->is_array())
     for (const Json& item : *items) all.push_back(&item);
   else
     all.push_back(&document);
+  if (named_.empty() && options_.sort_by.empty()) order(all);
   if (all.empty())
     console_.note("there are no " + std::string(kind_.plural) +
                   (options_.labels.empty() && options_.fields.empty() ? "" : " that are selected"));
   else
     console_.print(options_.no_headers ? table_.rows(all, now()) : table_.table(all, now()));
   return Done{};
+}
+
+// Names of revisions are hashes: a table has those last whose state is the newest.
+void Getting::order(Objects& all) const {
+  if (kind_.plural == client::revision_kind().plural)
+    std::ranges::stable_sort(all, {}, [](const Json* one) { return client::text_at(*one, "status.since"); });
 }
 
 std::string Getting::row(const client::ObjectChange& change) {
@@ -116,6 +128,7 @@ void Getting::begin() {
   if (!form_.is_table()) return;
   Objects all;
   for (const Json& one : first_) all.push_back(&one);
+  order(all);
   std::string text = options_.no_headers ? table_.rows(all, now()) : table_.table(all, now());
   if (options_.watch_types) {
     std::string marked;
@@ -130,10 +143,10 @@ void Getting::begin() {
   first_.clear();
 }
 
-int Getting::watch(client::ServiceClient& service, const std::vector<std::string>& names) {
+int Getting::watch(client::ServiceClient& service) {
   client::WatchRequest request{.kind = kind_, .selection = selection()};
-  if (!names.empty()) {
-    const Result<Json> object = service.object(kind_, names.front(), call_of(console_));
+  if (!named_.empty()) {
+    const Result<Json> object = service.object(kind_, named_.front(), call_of(console_));
     if (!object) return console_.fail(object.error());
     request.name = client::text_at(*object, "metadata.name");
   }
@@ -147,15 +160,12 @@ int Getting::watch(client::ServiceClient& service, const std::vector<std::string
   return ended ? kExitInSync : console_.fail(ended.error());
 }
 
-int Getting::run(client::ServiceClient& service, const std::vector<std::string>& names) {
-  if (options_.watch) return watch(service, names);
-  Result<Json> document = read(service, names);
+int Getting::run(client::ServiceClient& service) {
+  if (options_.watch) return watch(service);
+  Result<Json> document = read(service);
   if (!document) return console_.fail(document.error());
-  // Names of revisions are hashes: a table of them has the newest state last.
-  const bool is_of_revisions = form_.is_table() && kind_.plural == client::revision_kind().plural;
-  const std::string by = options_.sort_by.empty() && is_of_revisions ? ".status.since" : options_.sort_by;
-  if (!by.empty() && document->contains("items"))
-    if (const Result<Done> sorted = client::sort_items(*document, by); !sorted)
+  if (!options_.sort_by.empty() && document->contains("items"))
+    if (const Result<Done> sorted = client::sort_items(*document, options_.sort_by); !sorted)
       return console_.fail_usage(sorted.error().text());
   const Result<Done> done = print(*document);
   return done ? kExitInSync : console_.fail(done.error());
@@ -191,7 +201,7 @@ int run_get(const GetOptions& options, const Console& console) {
     return console.fail_usage(wrong);
   std::optional<client::ServiceClient> service = open_service(options.at, console);
   if (!service) return kExitError;
-  return Getting(options, *named->kind, *std::move(form), console).run(*service, named->names);
+  return Getting(options, *named, *std::move(form), console).run(*service);
 }
 
 int run_events(const EventsOptions& options, const Console& console) {

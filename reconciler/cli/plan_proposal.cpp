@@ -210,7 +210,7 @@ std::string text_of(Answer answer, const Asked& asked) {
   return out;
 }
 
-// The service goes first, in all that the kernel decides.
+// The service goes first, as far as the filter of its unit lets nice(2) do that.
 void stand_back() {
   constexpr int kNice = 10;
   [[maybe_unused]] const int nice = ::nice(kNice);
@@ -232,7 +232,8 @@ int plan_proposal_main() {
     std::fputs("only `lockstep serve` starts this\n", stderr);
     return kExitError;
   }
-  if (parsed.at("service").get<pid_t>() != ::getppid()) return kExitError;  // it was killed before that
+  if (parsed.at("service").get<pid_t>() != ::getppid())
+    return kExitError;  // the service ended before prctl(2)
   const Asked asked = asked_by(parsed);
   Answer answer = answer_to(asked);
   const std::string word = answer.document["kind"] == "Error" ? "error\n" : "plan\n";

@@ -191,7 +191,7 @@ bool Runner::wave_held(std::uint32_t wave) const {
 
 void Runner::leave_without_forerunner(std::uint32_t wave) {
   const auto state_of = [this](std::uint32_t id) { return results_[id - 1].state; };
-  if (wave_may_come(plan_, wave, [&](std::uint32_t id) {
+  if (wave_may_begin(plan_, wave, [&](std::uint32_t id) {
         return state_of(id) != StepState::held && state_of(id) != StepState::skipped;
       }))
     return;

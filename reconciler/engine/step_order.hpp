@@ -19,9 +19,9 @@ bool barrier_pays(std::size_t before, std::size_t after);
 // All steps that a step waits for, barriers expanded: ids, in order, each once.
 std::vector<std::uint32_t> steps_before(const Plan& plan, const Step& step);
 
-// Whether a wave may come: there is no step before it, remedies aside, or some of them begin.
+// Whether a wave may begin: there is no step before it, remedies aside, or some of them begin.
 template <typename Begins>
-bool wave_may_come(const Plan& plan, std::uint32_t wave, Begins begins) {
+bool wave_may_begin(const Plan& plan, std::uint32_t wave, Begins begins) {
   bool some = false;
   for (const Step& step : plan.steps) {
     if (step.wave >= wave || !step.remedy.empty()) continue;

@@ -45,7 +45,7 @@ double seconds(WallTime at) { return std::chrono::duration<double>(at.time_since
 void add_service(Families& out, const ServiceStatus& status) {
   out.begin("lockstep_cluster_info", "The cluster that is served, and whether it is a twin.");
   if (!status.cluster.empty())
-    out.add(1, {{"cluster", status.cluster}, {"twin", status.twin ? "yes" : "no"}});
+    out.add(1, {{"cluster", status.state_name}, {"twin", status.twin ? "yes" : "no"}});
   out.whether("lockstep_leading", "1: this service leads the cluster, and may write.", status.leads);
   out.whether("lockstep_suspended", "1: somebody has suspended it, and nothing is written.",
               status.suspended.has_value());

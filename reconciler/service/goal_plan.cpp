@@ -101,13 +101,15 @@ std::size_t GoalPlan::can_begin(const std::set<std::string>& may_run) const {
     may[step.id] = standing_holds(step, lifted).empty() && (all_begin.of(step) || !step.remedy.empty());
     begins[step.id] = may[step.id] || !step.remedy.empty();  // nothing depends on a remedy
   }
-  std::map<std::uint32_t, bool> comes;
-  for (const Step& step : plan.steps)
-    if (!comes.contains(step.wave))
-      comes[step.wave] = wave_may_come(plan, step.wave, [&](std::uint32_t id) { return begins[id]; });
-  return static_cast<std::size_t>(std::ranges::count_if(plan.steps, [&](const Step& step) {
-    return may[step.id] && !step.stands_by() && (comes[step.wave] || !step.remedy.empty());
-  }));
+  std::set<std::uint32_t> waves;
+  for (const Step& step : plan.steps) waves.insert(step.wave);
+  for (const std::uint32_t wave : waves) {  // one that does not begin is none before the next
+    if (wave_may_begin(plan, wave, [&](std::uint32_t id) { return begins[id]; })) continue;
+    for (const Step& step : plan.steps)
+      if (step.wave == wave && step.remedy.empty()) may[step.id] = begins[step.id] = false;
+  }
+  return static_cast<std::size_t>(
+      std::ranges::count_if(plan.steps, [&](const Step& step) { return may[step.id] && !step.stands_by(); }));
 }
 
 std::set<std::string> GoalPlan::changes(const std::set<std::string>& may_run) const {

@@ -1,7 +1,8 @@
 // The files of some revisions, kept in a folder for a restart: one file, of those that were kept last.
 //
 // Promises: written whole or not at all (replace_file.hpp). What is read is the same revisions in the same
-// order, with the same names and contents, links between them included; a damaged file is an error.
+// order, with the same names and contents, links between them included; a damaged file is an error. Reading
+// removes what killed processes left in the folder.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/service/service_loop.hpp"
+#include "reconciler/service/why_not_kept.hpp"
 #include "reconciler/session/cluster_watch.hpp"
 #include "reconciler/session/former_entries.hpp"
 
@@ -282,20 +283,6 @@ void ServiceLoop::gate_decided() {
 
 namespace {
 
-// Why a change was neither kept nor refused: its first step that failed, else an effect that did not appear,
-// else what its gate says.
-std::string why_failed(const ApplyReport& report, const std::vector<Step>& steps) {
-  std::string out(to_string(report.verdict));
-  for (std::size_t i = 0; i < std::min(steps.size(), report.steps.size()); ++i)
-    if (const StepResult& one = report.steps[i];
-        one.state == StepState::failed || one.state == StepState::undone)
-      return out + ": " + steps[i].device + ": " + one.why;
-  if (!report.effects.empty())
-    return out + ": " + report.effects.front().device + ": no " + report.effects.front().change.path.text() +
-           " yet";
-  return report.gate && !report.gate->why.empty() ? out + ": " + report.gate->why : out;
-}
-
 // Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
 bool is_refusal(const ApplyReport& report) {
   const bool is_own =
@@ -311,6 +298,7 @@ bool is_refusal(const ApplyReport& report) {
 }  // namespace
 
 void ServiceLoop::applied(const Applied& applied) {
+  ++counts_.changes;
   const ApplyReport& report = applied.report;
   const std::string verdict(to_string(report.verdict));
   const std::string object = "Revision/" + run_->id.source;
@@ -335,7 +323,7 @@ void ServiceLoop::applied(const Applied& applied) {
     case RunEnd::failed: break;
   }
   const std::string reason =
-      applied.accepted ? why_failed(report, goal_->plan->plan().steps) : applied.accepted.error().text();
+      applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
   record_.revisions.failed(reason, now());
   run_over(reason);
   happened(Kind::change_failed, object, reason, report);

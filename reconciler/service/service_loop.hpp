@@ -300,7 +300,6 @@ class ServiceLoop {
   std::uint64_t bench_timer_ = 0;
 
   std::unique_ptr<ClusterWatch> watch_;
-  std::uint64_t watches_ = 0;  // begun so far
   std::unique_ptr<ClusterObserve> observe_;
   std::unique_ptr<ClusterApply> apply_;
   CallbackScope callbacks_;

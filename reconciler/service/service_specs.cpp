@@ -53,6 +53,7 @@ void ServiceLoop::begin_with_kept() {
         if (kept && *kept)
           for (LoadedSpecs& one : **kept)
             if (auto* const valid = std::get_if<ValidSpecs>(&one)) know(std::move(*valid));
+        note_authors();
         fetch();
       });
 }
@@ -151,17 +152,11 @@ void ServiceLoop::note_newest() {
 
 // Shown after their files are gone as well.
 void ServiceLoop::note_authors() {
-  std::map<std::string, Authorship> all;
-  for (const Revisions::Shown& one : record_.revisions.shown()) {
-    const std::string& source = one.revision.source;
-    const auto known = record_.made_by.find(source);
-    if (const auto specs = specs_.find(one.revision); specs != specs_.end())
-      all[source] = {specs->second.revision.author, specs->second.revision.subject,
-                     specs->second.revision.made};
-    else if (known != record_.made_by.end())
-      all.insert(*known);
-  }
-  record_.made_by = std::move(all);
+  for (const auto& [id, specs] : specs_)
+    record_.made_by[id.source] = {specs.revision.author, specs.revision.subject, specs.revision.made};
+  std::set<std::string> shown;
+  for (const Revisions::Shown& one : record_.revisions.shown()) shown.insert(one.revision.source);
+  std::erase_if(record_.made_by, [&](const auto& one) { return !shown.contains(one.first); });
 }
 
 void ServiceLoop::invalid(const std::string& source, const std::string& why) {

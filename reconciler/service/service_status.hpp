@@ -70,6 +70,7 @@ struct NotHealed {
 
 // Since the service was started.
 struct ServiceCounts {
+  std::uint64_t changes = 0;             // that ended, however; heals aside
   std::array<std::uint64_t, 4> gates{};  // by GateVerdict
   std::uint64_t healed = 0;
   std::uint64_t heals_failed = 0;
@@ -98,9 +99,8 @@ struct ServiceStatus {
   std::string breaker{};                          // why it is open; empty: it is closed
   std::string record_trouble{};                   // why the last decisions are not stored; empty: they are
   std::shared_ptr<const Snapshot> devices{};      // null: nothing is watched yet
-  std::uint64_t watch = 0;                       // that they are of: each that begins has a number of its own
-  std::shared_ptr<const SpecObjects> objects{};  // of `watched`; null: nothing is
-  std::shared_ptr<const SourceFolder> files{};   // the same
+  std::shared_ptr<const SpecObjects> objects{};   // of `watched`; null: nothing is
+  std::shared_ptr<const SourceFolder> files{};    // the same
   ServiceCounts counts{};
 };
 

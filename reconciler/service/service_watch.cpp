@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reconciler/engine/gate.hpp"
 #include "reconciler/service/service_loop.hpp"
 #include "reconciler/session/cluster_watch.hpp"
 
@@ -78,7 +79,6 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.healed = [this](const Healing& healing) { healed(healing); };
   request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };
   watch_ = session.make_watch(std::move(request));
-  ++watches_;
   watch_->start([this](const Result<Done>& ended) {
     if (!ended && ended.error().kind != ErrorKind::cancelled) {
       why_not_watched_ = ended.error().text();
@@ -196,10 +196,9 @@ void ServiceLoop::healed(const Healing& healing) {
 void ServiceLoop::not_at_it(std::vector<std::string> devices) {
   std::erase_if(devices, [this](const std::string& device) { return record_.cordoned.contains(device); });
   if (devices.empty() || !watched_id_) return;
-  record_.revisions.drifted(*watched_id_,
-                            "devices that are not at it: " + devices.front() +
-                                (devices.size() > 1 ? fmt::format(" and {} more", devices.size() - 1) : ""),
-                            now());
+  record_.revisions.drifted(
+      *watched_id_,
+      "devices that are not at this revision: " + devices.front() + and_more(devices.size() - 1), now());
   unsaved_ = true;
   goal_at_ = seams_.executor.now() + longer(again_wait_);
   turn_soon();

@@ -12,6 +12,7 @@
 #include "reconciler/store/layout.hpp"
 #include "reconciler/store/sqlite_file.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/files/absolute_path.hpp"
 #include "specs/files/file_error.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
@@ -232,7 +233,7 @@ Result<Backup> back_up(const std::string& directory, const std::string& file, co
   TRY(const Database from, Database::open(store.file, Database::Use::read));
   Backup made;
   made.at = utc_text(options.now());
-  made.file = fs::absolute(file).lexically_normal().string();
+  made.file = absolute_path(file);
   TRY_DONE(copy_whole(from, file));
   TRY(const Database copy, Database::open(file, Database::Use::read));
   TRY(made.changes, copy.number("SELECT COUNT(*) FROM changes"));

@@ -144,7 +144,7 @@ std::vector<std::string> seeds_of_api() {
       "/api/v1alpha1/events?watch=1&resourceVersion=0011223344556677-0\ntext/event-stream",
       "/api/v1alpha1/revisions/sha256:3f2a:approve\napplication/json; charset=utf-8",
       "/api/v1alpha1/changes/17?limit=0\n*/*;q=0.1, application/json",
-      "http://h/api/v1alpha1/clusters/pod1%20(twin):suspend",
+      "http://h/api/v1alpha1/clusters/pod1%2Ftwin:suspend",
       "/webhooks/github\nsha256=" + hash,
       "/webhooks/gitlab\n" + hash,
       "/readyz",

@@ -66,7 +66,7 @@ class Soak:
             return demand(one.reason in self.may_tell, "told, and nothing was done that explains it:", *one[:3])
         device = one.object.removeprefix("Device/")
         said = re.fullmatch(r"(.+?) (?:is (.*), and the specs want .*|was (.*), and is as the specs want it)", one.message)
-        demand(said and (said[2] is None) == (one.reason == "DriftCleared"), "not as it is written:", *one[:3])
+        demand(said and (said[2] is None) == (one.reason == "DriftCleared"), "unexpected wording:", *one[:3])
         path, have = said[1], said[2]
         live = self.live.get((device, path))
         if live is None or live.closed:

@@ -162,6 +162,17 @@ TEST_F(Alerts, AnotherClusterHasOtherAlerts) {
   EXPECT_EQ(look(api::quiet_status(), 40), Changes{"-unnamed/stalled/Cluster/unnamed/NotLeading"});
 }
 
+// Its alerts are not taken for the cluster's; the object is called as in the API.
+TEST_F(Alerts, OfATwinSayThatTheyAre) {
+  ServiceStatus status = api::quiet_status();
+  status.twin = true;
+  status.state_name = "pod1 (twin)";
+  status.leads = false;
+  status.why_not_leads = "another one leads";
+  look(status, 0);
+  EXPECT_EQ(look(status, 30), Changes{"+pod1 (twin)/stalled/Cluster/pod1/NotLeading"});
+}
+
 TEST_F(Alerts, AClockThatJumpsEndsNothingAndNothingBeginsInTheFuture) {
   look(api::drifted_status(1, 1000), 1000);
   EXPECT_EQ(look(api::drifted_status(1, 1000), 500), Changes{});

@@ -134,7 +134,7 @@ TEST_F(DeviceConditions, AfterAChangeAreShownWithTheFirstObservation) {
   observe(observed_with(3, 0));
   ASSERT_EQ(status_of("InSync"), "False");
   ServiceStatus after = quiet_status();
-  after.watch = 1;
+  after.counts.changes = 1;
   observe_once(observed_with(0, 0), after);
   EXPECT_EQ(status_of("InSync"), "True") << "what was read before was the device before the change";
   observe_once(observed_with(3, 0), after);

@@ -12,20 +12,12 @@ constexpr const char* kWatch = "/api/v1alpha1/devices?watch=1";
 
 class ApiWatchTest : public ApiServerTest {
  protected:
-  // Of a viewer; its head has come.
-  ApiClient watch_of(const std::string& what) {
-    ApiClient out = client("viewer");
-    out.send("GET /api/v1alpha1/" + what +
-             "?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer viewer\r\n\r\n");
-    EXPECT_EQ(out.head().status, 200);
-    return out;
-  }
   // A watch whose head has come.
   ApiClient watch(const std::string& role, const std::string& query = "", const std::string& headers = "",
-                  int receive_buffer = 0) {
+                  int receive_buffer = 0, const std::string& of = "devices") {
     ApiClient out(port(), receive_buffer);
-    out.send("GET " + std::string(kWatch) + query + " HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer " +
-             role + "\r\n" + headers + "\r\n");
+    out.send("GET /api/v1alpha1/" + of + "?watch=1" + query +
+             " HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer " + role + "\r\n" + headers + "\r\n");
     const Reply head = out.head();
     EXPECT_EQ(head.status, 200);
     EXPECT_EQ(head.headers.contains("Content-Type") ? head.headers.at("Content-Type") : "",
@@ -61,7 +53,7 @@ TEST_F(ApiWatchTest, TellsChangesAsTheyHappenAndResumes) {
 
 TEST_F(ApiWatchTest, TellsOneObjectOrOneSelection) {
   start();
-  ApiClient one = watch_of("devices/leaf0");
+  ApiClient one = watch("viewer", "", "", 0, "devices/leaf0");
   const std::string first = one.events_until("BOOKMARK");
   EXPECT_NE(first.find("\"name\":\"leaf0\""), std::string::npos);
   EXPECT_EQ(first.find("\"name\":\"gpu1\""), std::string::npos);
@@ -79,7 +71,7 @@ TEST_F(ApiWatchTest, SendsSignsOfLife) {
 TEST_F(ApiWatchTest, SendsSignsOfLifeWhileOtherKindsHaveNews) {
   settings_.limits.heartbeat = milliseconds(200);
   start();
-  ApiClient quiet = watch_of("revisions");
+  ApiClient quiet = watch("viewer", "", "", 0, "revisions");
   (void)quiet.events_until("BOOKMARK");
   // Its sign of life is another bookmark, as its place in the log is another one.
   const std::jthread busy([this](const std::stop_token& stop) {

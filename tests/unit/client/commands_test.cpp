@@ -93,6 +93,20 @@ TEST_F(Commands, GetSaysWhatIsWrong) {
   expect_in(say({"get", "devices"}).err, "contexts.yaml:2:18: error");
 }
 
+TEST_F(Commands, GetListsRevisionsWithTheNewestStateLast) {
+  ServiceStatus status = api::full_status();
+  for (RevisionStatus& one : status.revisions)
+    one.shown.since = api::at_second(one.shown.revision.source == "3f2a41" ? 50 : 20);
+  desk_.set(status);
+  turn();
+  start();
+  const std::string all = say({"get", "revisions"}).out;
+  ASSERT_NE(all.find("3f2a41"), std::string::npos) << all;
+  EXPECT_LT(all.find("9c01ff"), all.find("3f2a41")) << all;
+  const std::string named = say({"get", "revisions", "3f2a41", "9c01ff"}).out;
+  EXPECT_GT(named.find("9c01ff"), named.find("3f2a41")) << "as they were said: " << named;
+}
+
 TEST_F(Commands, DescribeShowsTheObjectAndItsEvents) {
   feed_.happened({.kind = ServiceEvent::Kind::unreadable,
                   .at = api::at_second(90),

@@ -62,6 +62,15 @@ TEST(GoalPlan, AWaveBeforeWhichNothingBeginsDoesNotBegin) {
   EXPECT_EQ(in_part.can_begin({in_part.digests()[1], in_part.digests()[2]}), 2U);
 }
 
+TEST(GoalPlan, NorDoTheWavesBehindAWaveThatDoesNotBegin) {
+  std::vector<Step> steps{step(1, "gpu1", {kAsks}), step(2, "gpu2"), step(3, "gpu3"), step(4, "gpu4")};
+  for (Step& one : steps) one.wave = one.id;
+  const GoalPlan plan(plan_of(steps), {}, true);
+  const std::vector<std::string>& all = plan.digests();
+  EXPECT_EQ(plan.can_begin({all[1], all[2], all[3]}), 0U);
+  EXPECT_EQ(plan.can_begin({all.begin(), all.end()}), 4U);
+}
+
 TEST(GoalPlan, ADigestIsOfWhatTheStepDoesAndNotOfItsPlace) {
   const GoalPlan one(plan_of({step(1, "gpu1"), step(2, "gpu2")}), {}, true);
   const GoalPlan other(plan_of({step(1, "gpu2")}), {}, false);

@@ -158,7 +158,6 @@ class Lab : public testing::Test {
   SimulatedExecutor executor{1};
 
  private:
-  // Forwards calls to a device that outlives it.
   Result<std::optional<Attached>> attach(const DriverTarget& target) {
     if (const auto why = unattachable.find(target.device); why != unattachable.end()) return why->second;
     intents[target.device] = target.intent;
