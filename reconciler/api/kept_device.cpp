@@ -40,6 +40,10 @@ bool KeptDevice::take(KnownDevice next, const Question& question, const Correcti
   bool is_corrected = false;
   if (corrections != nullptr) {
     std::string changing = corrections->changing(known_.named.name);
+    if (!changing.empty() && known_.observed && known_.observed != acted_on_) {
+      acted_on_ = known_.observed;
+      if (acted_on_->differences > 0) show_at_once(generation, now);
+    }
     Why held = corrections->held(known_.named, known_.observed.get(), known_.cordoned.has_value());
     is_corrected = is_news || is_unsettled_ || changing != changing_ || held != held_;
     changing_ = std::move(changing);
@@ -53,6 +57,13 @@ bool KeptDevice::take(KnownDevice next, const Question& question, const Correcti
   healthy_ = shown_of(conditions_.at("Healthy"));
   if (is_corrected) look_at_correction(generation, now);
   return true;
+}
+
+// The service acts on this observation, and there is no other one until that is over.
+void KeptDevice::show_at_once(std::int64_t generation, WallTime now) {
+  conditions_.begin_anew();
+  for (const NamedLook& one : looks_at_device(*known_.observed))
+    conditions_.look(one.type, one.look, generation, now);
 }
 
 void KeptDevice::look_at(const DeviceStatus& observed, std::int64_t generation, WallTime now) {

@@ -4,11 +4,12 @@
 // Healthy). An observation that lacks something does not hide what the one before it proved: only the second
 // in a row turns InSync and Healthy to Unknown, and the last proof grows old meanwhile. The first observation
 // that is compared with other specs, or that follows a change, is shown at once: those before it answered
-// another question. Reconciling and Stalled follow the shown conditions, so one observation alone changes
-// neither.
+// another question. So is one that a correction is under way for: there is no other until that is over.
+// Reconciling and Stalled follow the shown conditions.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -57,10 +58,12 @@ class KeptDevice {
  private:
   bool shows(const std::string& type) const { return conditions_.at(type).status == ConditionStatus::true_; }
   void look_at(const DeviceStatus& observed, std::int64_t generation, WallTime now);
+  void show_at_once(std::int64_t generation, WallTime now);
   void look_at_correction(std::int64_t generation, WallTime now);
 
   KnownDevice known_;
   Question question_;
+  std::shared_ptr<const DeviceStatus> acted_on_;
   Conditions conditions_;
   int unread_ = 0;  // observations in a row that lack something
   std::string changing_;

@@ -195,6 +195,17 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
     text.replace(at, what.size(), by);
 }
 
+// In all texts: messages may have the whole name of a file, as of allocations.lock.
+void rename_folder(Json& document, const Asked& asked) {
+  if (document.is_string()) {
+    auto& text = document.get_ref<std::string&>();
+    replace_all(text, asked.specs + "/", asked.shown.empty() ? "" : asked.shown + "/");
+    replace_all(text, asked.specs, asked.shown.empty() ? "." : asked.shown);
+  } else if (document.is_structured()) {
+    for (Json& one : document) rename_folder(one, asked);
+  }
+}
+
 std::string text_of(Answer answer, const Asked& asked) {
   Json service{{"exitCode", answer.exit_code}, {"notObserved", std::move(answer.notes)}};
   service["revision"] = asked.revision;
@@ -203,11 +214,8 @@ std::string text_of(Answer answer, const Asked& asked) {
     service["warnings"] = std::move(answer.warnings);
   }
   answer.document["service"] = std::move(service);
-  std::string out = json_text(Console().whole(std::move(answer.document)), 2);
-  // Also where a message has the whole name of a file, as of allocations.lock.
-  replace_all(out, asked.specs + "/", asked.shown.empty() ? "" : asked.shown + "/");
-  replace_all(out, asked.specs, asked.shown.empty() ? "." : asked.shown);
-  return out;
+  rename_folder(answer.document, asked);
+  return json_text(Console().whole(std::move(answer.document)), 2);
 }
 
 // The service goes first, as far as the filter of its unit lets nice(2) do that.

@@ -207,10 +207,11 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   TRY(const std::vector<WrittenEntry> written, session.settle_written(states));
   std::vector<WrittenEntry> left = left_behind(session.fleet(), states, written);
   record_.revisions.began(goal_->id, now());
-  record_.begun = goal_->id;
+  const std::optional<RevisionId> former = std::exchange(record_.begun, goal_->id);
   unsaved_ = true;
-  if (!save()) {
+  if (!save()) {  // it has not begun, and is not healed towards
     record_.revisions.failed(record_trouble_, now());
+    record_.begun = former;
     return Error{ErrorKind::transient, record_trouble_};
   }
   if (!has_work) {

@@ -91,7 +91,9 @@ class SourceFeed final : public SpecsFeed {
 
 }  // namespace
 
-std::string identity_of(const OpenedCluster& cluster) { return cluster.state_name() + " " + cluster.uuid(); }
+std::string identity_of(const OpenedCluster& cluster) {
+  return cluster.state_name() + (cluster.uuid().empty() ? "" : " " + cluster.uuid());
+}
 
 std::string why_not_locked(const OpenedCluster& cluster) {
   const LockChange change = lock_change(cluster);

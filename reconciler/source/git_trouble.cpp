@@ -55,6 +55,8 @@ constexpr std::string_view kCorrupt =
 constexpr Complaint kComplaints[] = {
     {"No space left on device", Trouble::local, kNoRoom},
     {"Disk quota exceeded", Trouble::local, kNoRoom},
+    {"Out of diskspace", Trouble::local, kNoRoom},
+    {"cannot update ref", Trouble::local, kNoRoom},
     {"cannot run ssh", Trouble::local, kNoSsh},
     {" ssh: not found", Trouble::local, kNoSsh},
     {"is not a git command", Trouble::local, kNoHelper},

@@ -141,6 +141,18 @@ TEST_F(DeviceConditions, AfterAChangeAreShownWithTheFirstObservation) {
   EXPECT_EQ(status_of("InSync"), "True") << "from then on it is debounced";
 }
 
+TEST_F(DeviceConditions, OfADeviceThatIsBeingCorrectedAreShownByTheObservationThatIsCorrected) {
+  observe(observed_with(0, 0));
+  changing_ = std::make_shared<const std::set<std::string>>(std::set<std::string>{"gpu1"});
+  observe_once(observed_with(3, 0));
+  turn(2);
+  EXPECT_EQ(status_of("InSync"), "False") << "it is not read again until that is over";
+  EXPECT_EQ(status_of("Reconciling"), "True");
+  changing_ = nullptr;
+  observe(observed_with(0, 0));
+  EXPECT_EQ(status_of("InSync"), "True");
+}
+
 TEST_F(DeviceConditions, SayWhatHoldsACorrection) {
   using Change = std::function<void(ServiceStatus&, DeviceStatus&)>;
   const auto plan_with = [](Hold::Kind kind, bool waits) {

@@ -250,6 +250,12 @@ TEST(GitTrouble, DependsOnGitsWordsAndNotOnNames) {
   EXPECT_EQ(
       trouble("fatal: write error: No space left on device\nfatal: fetch-pack: invalid index-pack output"),
       local);
+  EXPECT_EQ(trouble("fatal: sha1 file 'objects/pack/tmp_idx_a' write error. Out of diskspace\n"
+                    "fatal: fetch-pack: invalid index-pack output"),
+            local);
+  EXPECT_EQ(trouble("error: cannot update ref 'refs/lockstep/fetched': couldn't write '/c/r.lock'\n"
+                    "warning: it took 5 seconds to check forced updates"),
+            local);
   EXPECT_EQ(trouble("git: 'remote-https' is not a git command. See 'git --help'."), local);
   EXPECT_EQ(trouble(""), unreachable);
   EXPECT_EQ(trouble("fatal: something new"), unreachable);
