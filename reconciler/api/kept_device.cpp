@@ -36,7 +36,10 @@ bool KeptDevice::take(KnownDevice next, const Question& question, const Correcti
   const std::optional<WallTime> due = conditions_.next_change();
   const bool is_news = !is_same(known_, next) || std::exchange(is_new_, false) || (due && now >= *due);
   known_ = std::move(next);
-  if (is_observed) look_at(*known_.observed, generation, now);
+  if (is_observed) {
+    unread_ = known_.observed->complete ? 0 : unread_ + 1;
+    look_at(*known_.observed, generation, now);
+  }
   bool is_corrected = false;
   if (corrections != nullptr) {
     std::string changing = corrections->changing(known_.named.name);
@@ -62,12 +65,10 @@ bool KeptDevice::take(KnownDevice next, const Question& question, const Correcti
 // The service acts on this observation, and there is no other one until that is over.
 void KeptDevice::show_at_once(std::int64_t generation, WallTime now) {
   conditions_.begin_anew();
-  for (const NamedLook& one : looks_at_device(*known_.observed))
-    conditions_.look(one.type, one.look, generation, now);
+  look_at(*known_.observed, generation, now);
 }
 
 void KeptDevice::look_at(const DeviceStatus& observed, std::int64_t generation, WallTime now) {
-  unread_ = observed.complete ? 0 : unread_ + 1;
   for (const NamedLook& one : looks_at_device(observed)) {
     const bool hides = unread_ == 1 && one.look.status == ConditionStatus::unknown &&
                        conditions_.at(one.type).status != ConditionStatus::unknown;

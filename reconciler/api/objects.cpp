@@ -7,6 +7,7 @@
 #include "reconciler/api/kinds.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/markdown_prose.hpp"
 #include "reconciler/report/run_report.hpp"
 #include "reconciler/store/utc_text.hpp"
 #include "specs/language/api_version.hpp"
@@ -101,14 +102,8 @@ Json condition(const char* type, bool is, std::string_view reason, const std::st
           {"message", message}, {"observedGeneration", 1},         {"lastTransitionTime", utc_text(since)}};
 }
 
-std::string capitalized(std::string_view word) {
-  std::string out(word);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
-  return out;
-}
-
 Json revision_conditions(const Revisions::Shown& shown) {
-  const std::string reason = capitalized(to_string(shown.state));
+  const std::string reason = capitalised(to_string(shown.state));
   Json out = Json::array();
   out.push_back(condition("Ready", shown.state == RevisionState::kept, reason, shown.why, shown.since));
   if (shown.state == RevisionState::pending || shown.state == RevisionState::running)

@@ -73,8 +73,7 @@ Result<Done> Getting::print(const Json& document) {
     return Done{};
   }
   Objects all;
-  const Json* const items = client::find_at(document, "items");
-  if (items != nullptr && items->is_array())
+  if (const Json* const items = client::find_at(document, "items"); items != nullptr && items->is_array())
     for (const Json& item : *items) all.push_back(&item);
   else
     all.push_back(&document);

@@ -27,6 +27,7 @@ class CircuitBreaker {
     std::chrono::minutes within{10};
   };
   CircuitBreaker(Limits limits, std::size_t devices);
+  void resize(std::size_t devices) { devices_ = devices; }  // other specs have as many
 
   // Of those, the devices that may be healed now by itself: all, or none, and then it is open.
   std::set<std::string> admit(const std::set<std::string>& devices, WallTime now);

@@ -282,22 +282,6 @@ void ServiceLoop::gate_decided() {
 
 // Its outcome ---------------------------------------------------------------------------------------------
 
-namespace {
-
-// Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
-bool is_refusal(const ApplyReport& report) {
-  const bool is_own =
-      std::ranges::find(report.undone, report.change_id, &UndoneChange::change) != report.undone.end();
-  switch (report.verdict) {
-    case ApplyVerdict::undone:
-    case ApplyVerdict::undone_in_part:
-    case ApplyVerdict::undo_failed: return is_own;
-    default: return report.verdict == ApplyVerdict::quarantined;
-  }
-}
-
-}  // namespace
-
 void ServiceLoop::applied(const Applied& applied) {
   ++counts_.changes;
   const ApplyReport& report = applied.report;
@@ -329,6 +313,22 @@ void ServiceLoop::applied(const Applied& applied) {
   run_over(reason);
   happened(Kind::change_failed, object, reason, report);
 }
+
+namespace {
+
+// Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
+bool is_refusal(const ApplyReport& report) {
+  const bool is_own =
+      std::ranges::find(report.undone, report.change_id, &UndoneChange::change) != report.undone.end();
+  switch (report.verdict) {
+    case ApplyVerdict::undone:
+    case ApplyVerdict::undone_in_part:
+    case ApplyVerdict::undo_failed: return is_own;
+    default: return report.verdict == ApplyVerdict::quarantined;
+  }
+}
+
+}  // namespace
 
 ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
   // What a gate refused is refused, also if the ledger could not take that.

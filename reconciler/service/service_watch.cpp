@@ -60,10 +60,7 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   not_healed_.clear();
   why_not_watched_.clear();
   ClusterSession& session = *watched_->session;
-  breaker_ = CircuitBreaker(settings_.breaker, session.fleet().size());
-  if (!record_.breaker.is_null())
-    if (const Result<Done> restored = breaker_.restore(record_.breaker); !restored)
-      record_.breaker = nullptr;  // what it counted is of ten minutes
+  breaker_.resize(session.fleet().size());
   WatchRequest request;
   request.command = settings_.command;
   request.author = settings_.command;

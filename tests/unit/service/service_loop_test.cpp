@@ -93,22 +93,37 @@ TEST_F(ServiceLab, CountsTheChangesThatEnded) {
 }
 
 // Conditions take two looks, which do not wait for the next look at the source or at all devices.
-TEST_F(ServiceLab, ShowsASecondLookAtADeviceThatChanged) {
-  std::string watched = kDevices;
-  watched.replace(watched.find("mode: converge"), 14, "mode: observe");
-  commit("aaaa1", 0, {{"devices.yaml", watched}});
-  run_for(seconds(90));
-  const auto gpu1 = [this] {
+class TwoLooks : public ServiceLab {
+ protected:
+  DeviceStatus gpu1() const {
     for (const auto& one : service->status()->devices->devices)
       if (one && one->device == "gpu1") return *one;
     throw std::runtime_error("gpu1 was not observed");
-  };
-  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("7"));
-  run_for(seconds(1));
-  const WallTime first = gpu1().observed;
-  run_for(seconds(3));
+  }
+  // After gpu1 was set to that.
+  void expect_second_look(const std::string& probing) {
+    devices.at("gpu1")->set(kProbing, Value::text(probing));
+    run_for(seconds(1));
+    const DeviceStatus first = gpu1();
+    const auto drift = std::ranges::find(first.items, kProbing, &DriftEntry::path);
+    ASSERT_NE(drift, first.items.end());
+    EXPECT_EQ(drift->have, Value::text(probing));
+    run_for(seconds(3));
+    EXPECT_GT(gpu1().observed, first.observed);
+  }
+  static std::string observed_only() {
+    std::string out = kDevices;
+    return out.replace(out.find("mode: converge"), 14, "mode: observe");
+  }
+
+  const Path kProbing = *Path::parse("sysctl[net.ipv4.tcp_mtu_probing]");
+};
+
+TEST_F(TwoLooks, AtADeviceThatChanged) {
+  commit("aaaa1", 0, {{"devices.yaml", observed_only()}});
+  run_for(seconds(90));
+  expect_second_look("7");
   const WallTime second = gpu1().observed;
-  EXPECT_GT(second, first);
   run_for(seconds(30));
   EXPECT_EQ(gpu1().observed, second);
 }
