@@ -366,7 +366,8 @@ void Watch::healed(const Tried& tried) {
   if (stopping_) return end_if_at_rest();
   for (const std::size_t device : over.devices) {
     retry_later(device, counts.contains(device), now);
-    wake(device);
+    // A second look that is to come anyway stays apart from the first.
+    if (counts.contains(device) || !woken_.contains(device)) wake(device);
   }
   arm_next();
 }

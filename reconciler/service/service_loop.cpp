@@ -362,6 +362,7 @@ Result<Done> ServiceLoop::uncordon(const std::string& device, SpokenBy by) {
 void ServiceLoop::cordons_changed() {
   ++cordons_;
   if (apply_) apply_->stop();
+  stop_measuring("a device was cordoned");
   if (watch_ && watch_->is_healing()) stop_watch({});
 }
 

@@ -111,14 +111,16 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
      &ServiceLoop::fetch);
 }
 
-// Its files, for as long as something may be opened with them.
+// Its files, for as long as something may be opened with them. Those that are known stay: a session may use
+// them.
 void ServiceLoop::know(ValidSpecs specs) {
   if (!cluster_)
     cluster_ = Cluster{identity_of(specs.cluster), specs.cluster.name, specs.cluster.state_name(),
                        specs.cluster.twin};
   if (directory_.empty())
     directory_ = seams_.directory.empty() ? state_directory(specs.cluster) : seams_.directory;
-  specs_[specs.id] = Specs{std::move(specs.revision), std::move(specs.cluster), std::move(specs.objects)};
+  specs_.try_emplace(specs.id,
+                     Specs{std::move(specs.revision), std::move(specs.cluster), std::move(specs.objects)});
   if (!store_) lead_again();
 }
 

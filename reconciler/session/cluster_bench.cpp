@@ -36,6 +36,7 @@ struct ClusterBench::Taken {
   MeasureChoice choice;
   std::optional<FileLock> turn{};
   Result<std::vector<SuiteOutcome>> outcomes = std::vector<SuiteOutcome>();
+  bool is_repeated = false;  // what broke an SLO was measured once more
 
   void run(const std::string& directory, const std::string& command, const Call& call) {
     // Its budget ends the wait, by the executor's clock.
@@ -54,6 +55,7 @@ struct ClusterBench::Taken {
     };
     if (Result<Done> again = measure_once_more(input, choice, wants, {}, call.stop, *outcomes); !again)
       outcomes = std::move(again.error());
+    is_repeated = !call.stop.stop_requested();
   }
 };
 
@@ -129,7 +131,8 @@ void ClusterBench::measured(const Outcome& ended) {
 ClusterBench::Answer ClusterBench::judged() {
   const std::vector<SuiteOutcome>* const seen = taken_ && taken_->outcomes ? &*taken_->outcomes : nullptr;
   const std::size_t all = seen != nullptr ? measurements_in(*seen) : 0;
-  if (stopped_ && (all == 0 || cut_short(*seen) || out_of_time_)) {
+  const bool is_broken_once = all > 0 && verdict_of(*seen) == bench::Verdict::fail && !taken_->is_repeated;
+  if (stopped_ && (all == 0 || cut_short(*seen) || is_broken_once || out_of_time_)) {
     ScheduledRun out{.why_not = "it was stopped", .out_of_time = out_of_time_};
     if (out_of_time_)
       out.why_not = fmt::format("its budget was over before everything was measured: {} of {} pairs",

@@ -12,8 +12,12 @@ void Facts::stored(const Key& key) {
   if (stored_.contains(key == plain ? other : plain)) upgrades_.insert(key);
 }
 
-void Facts::approved(const Key& key, const std::set<Content>& step) {
+void Facts::approved(const Key& key, const std::set<Content>& step, std::size_t rollbacks) {
   approved_[key].insert(step);
+  if (rollbacks < rollbacks_)
+    split_[key].insert(step);
+  else
+    split_[key].erase(step);
   refused_.erase(key);
   for (const Content& one : step) undone_.erase({one.setting, one.want});
 }
@@ -58,7 +62,9 @@ bool Facts::waits(const Key& key, const Content& content, const std::set<Content
                         held_.contains({content.setting, content.want});
   const bool may_delete = !accepted_ && commit(source_of(key)).profiles() + 2 <= kGroups;
   const auto approved = approved_.find(key);
-  const bool is_approved = approved != approved_.end() && approved->second.contains(step);
+  const auto split = split_.find(key);
+  const bool is_approved = approved != approved_.end() && approved->second.contains(step) &&
+                           (split == split_.end() || !split->second.contains(step));
   return (may_need && !is_approved) || (may_delete && !deletions_.contains(key)) ||
          (deletes_too_much(key) && !deletions_.contains(key));
 }

@@ -54,11 +54,17 @@ class Facts {
     rejected_.insert(key);
     approved_.erase(key);
   }
-  void approved(const Key& key, const std::set<Content>& step);
+  // `rollbacks`: how many were before the plan that showed the step. One since may have split it: what a gate
+  // rolled back is a step of its own.
+  void approved(const Key& key, const std::set<Content>& step, std::size_t rollbacks);
+  std::size_t rollbacks() const { return rollbacks_; }
   void deletion_approved(const Key& key) { deletions_.insert(key); }
   void rolled_back(const Setting& setting, const std::string& value) { undone_.insert({setting, value}); }
   // A guilty change is held where it was to write as well.
-  void rolled_back(const ChangeFact& change) { held_.insert(change.planned.begin(), change.planned.end()); }
+  void rolled_back(const ChangeFact& change) {
+    held_.insert(change.planned.begin(), change.planned.end());
+    ++rollbacks_;
+  }
   void suspended(Time at) { suspended_ = at; }
   void not_suspended() { suspended_.reset(); }
   void cordoned(const std::string& device, Time at) { cordoned_.try_emplace(device, at); }
@@ -104,7 +110,9 @@ class Facts {
   std::set<Key> refused_;
   std::set<Key> rejected_;
   std::map<Key, std::set<std::set<Content>>> approved_;  // steps
-  std::set<Key> deletions_;                              // approved
+  std::map<Key, std::set<std::set<Content>>> split_;     // of those, the ones that may have been split
+  std::size_t rollbacks_ = 0;
+  std::set<Key> deletions_;           // approved
   std::optional<Commit> accepted_{};  // by the last change that was kept, as far as that is known
   std::set<std::pair<Setting, std::string>> undone_;  // by a gate, and not approved since
   // Planned with one that a gate rolled back: may be held, until a run that is kept as a whole writes it.

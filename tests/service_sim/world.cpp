@@ -238,6 +238,7 @@ void World::check_quiet() {
     return facts_.is_out(key_of(one.shown.revision));
   });
   if (out >= kBeforeGood && why.find("are gone") != why.npos) return count("goals whose files are gone");
+  if (first_wave_waits(*to)) return count("goals whose first wave waits");
   for (const std::string& wrong : not_as(*to))
     violation("quiet, and the goal is " + *to + ": " + wrong + (why.empty() ? "" : "; " + why));
   count("quiet ends at a goal");

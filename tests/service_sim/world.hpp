@@ -19,14 +19,14 @@
 //   any kill.
 // - The suite is measured by the clock no more often than its specs say, not while the service is suspended
 //   and at no device that is cordoned, and what is told of it is what the traffic found.
-// - status() says that it leads only while nobody else can; that a revision is kept, or a device in sync,
-// only
-//   if the devices have its values.
+// - status() says that it leads only while nobody else can, and that a revision is kept, or a device in sync,
+//   only if the devices have its values.
 //
 // Then faults stop: all is reachable, the branch stays where it is, nobody approves anything, the service is
 // not suspended, no device is cordoned, and windows open. Within an hour and a half:
 // - the goal is the newest revision that was fetched and that no gate refused and nobody rejected;
-// - each setting has the goal's value, unless that needs an approval that nobody gave;
+// - each setting has the goal's value, unless that needs an approval that nobody gave, or all steps of the
+//   first wave that is left do;
 // - at most kQuietChanges changes are begun, and none in the last half hour;
 // - the suite was measured in the last hour.
 // Then one more good revision is committed and all that waits is approved: within an hour all devices have
@@ -116,6 +116,7 @@ class World final : public Measurer {
   struct Shown {
     Key key;
     std::set<Content> contents;
+    std::size_t rollbacks = 0;  // that were before its last plan
   };
 
   // world.cpp: the course of events
@@ -188,6 +189,7 @@ class World final : public Measurer {
   std::set<Content> step_of(const std::string& device, const Key& key) const;
   std::string truth(const Setting& setting) const;
   std::vector<std::string> not_as(const Key& key) const;
+  bool first_wave_waits(const Key& key) const;
   std::optional<Key> goal();
   void violation(const std::string& what);
   void record(const std::string& what);

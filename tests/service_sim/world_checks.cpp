@@ -174,16 +174,18 @@ void World::follow_status() {
 void World::remember_plan(const PlanStatus& plan) {
   const Key key = key_of(plan.revision);
   const GoalPlan& made = *plan.plan;
+  if (std::exchange(plan_shown_, plan.plan) == plan.plan) return;
   for (std::size_t i = 0; i < made.digests().size(); ++i) {
     Shown& shown = shown_[made.digests()[i]];
     shown.key = key;
+    shown.rollbacks = facts_.rollbacks();
     const Step& step = made.plan().steps[i];
     for (const PlannedChange& one : step.changes)
       shown.contents.insert(
           {setting(step.device, one.path.text()), one.was.to_string(), one.want.to_string()});
   }
   if (!made.deletion().empty()) deletions_[made.deletion()] = key;
-  if (std::exchange(plan_shown_, plan.plan) == plan.plan || !options_.steps) return;
+  if (!options_.steps) return;
   for (const Step& step : made.plan().steps) {
     std::string holds;
     for (const Hold& hold : step.holds) holds += "; " + hold.reason;
@@ -295,6 +297,19 @@ std::vector<std::string> World::not_as(const Key& key) const {
         !facts_.waits(key, {name, truth(name), value}, step_of(device_of(name), key)))
       out.push_back(name + " is " + truth(name) + " instead of " + value);
   return out;
+}
+
+// What is left begins with a wave all of which waits: no wave behind it begins either.
+bool World::first_wave_waits(const Key& key) const {
+  const auto status = process_->service->status();
+  if (!status->plan || key_of(status->plan->revision) != key) return false;
+  const std::vector<Step>& steps = status->plan->plan->plan().steps;
+  const auto first = std::ranges::min_element(steps, {}, &Step::wave);
+  return first != steps.end() && std::ranges::all_of(steps, [&](const Step& step) {
+           const std::set<Content> all = step_of(step.device, key);
+           return step.wave != first->wave ||
+                  std::ranges::any_of(all, [&](const Content& one) { return facts_.waits(key, one, all); });
+         });
 }
 
 void World::check_has(const Key& key, const std::string& as) {

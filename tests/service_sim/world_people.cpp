@@ -128,7 +128,8 @@ void World::approve(const Key& key, const std::string& source, const std::vector
     if (!steps.empty() && std::ranges::find(steps, step) == steps.end()) continue;
     if (deletions_.contains(step)) facts_.deletion_approved(key);
     const auto shown = shown_.find(step);
-    facts_.approved(key, shown == shown_.end() ? std::set<Content>() : shown->second.contents);
+    const Shown one = shown == shown_.end() ? Shown() : shown->second;
+    facts_.approved(key, one.contents, one.rollbacks);
   }
 }
 

@@ -160,6 +160,20 @@ TEST_F(ScheduledSuites, WhereADeviceIsCordonedNothingIsMeasured) {
   EXPECT_NE(shown().why_not, "");
 }
 
+// A broken SLO is measured twice.
+TEST_F(ScheduledSuites, AMeasurementEndsWhereADeviceIsCordoned) {
+  slow = {"gpu1:rail0"};
+  while_measuring = [this] {
+    if (began.size() > 1) return;
+    EXPECT_TRUE(service->cordon("gpu2", ann));
+  };
+  commit_scheduled("aaaa1", 0);
+  run_for(minutes(90));
+  EXPECT_EQ(began.size(), 1U);
+  EXPECT_EQ(told(Kind::slo_broken), 0U);
+  EXPECT_NE(shown().why_not, "");
+}
+
 TEST_F(ScheduledSuites, ARevisionThatWaitsForAnApprovalHindersNoMeasurement) {
   commit_scheduled("aaaa1", 0);
   run_for(seconds(60));

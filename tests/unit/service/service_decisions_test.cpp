@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using Event = ServiceEvent::Kind;
+using Kind = ServiceEvent::Kind;
 
 constexpr const char* kOneByOne = R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: RolloutPolicy
@@ -45,7 +45,7 @@ TEST_F(ServiceLab, ADeviceThatIsCordonedDuringAChangeIsLeftOutOfItsNextWave) {
   expect_probing(0);
   // Before the first host is written.
   on_event = [this](const ServiceEvent& event) {
-    if (event.kind != Event::change_began) return;
+    if (event.kind != Kind::change_began) return;
     executor.defer([this] { EXPECT_TRUE(service->cordon("gpu2", ann)); });
     on_event = {};
   };
@@ -64,13 +64,13 @@ TEST_F(ServiceLab, NothingIsHealedTowardsARefusedRevision) {
   devices.at("gpu1")->set(probing_path(), Value::text("2"));
   run_for(minutes(30));
   EXPECT_EQ(probing("gpu1"), Value::text("2"));
-  EXPECT_EQ(count(Event::drift) + count(Event::healed) + count(Event::heal_failed), 0U);
+  EXPECT_EQ(count(Kind::drift) + count(Kind::healed) + count(Kind::heal_failed), 0U);
 }
 
 TEST_F(ServiceLab, AnOutcomeIsStoredBeforeItIsTold) {
   std::string stored;
   on_event = [&](const ServiceEvent& event) {
-    if (event.kind != Event::change_refused) return;
+    if (event.kind != Kind::change_refused) return;
     const auto store = open_store(state());
     const auto record = (*store)->blobs().kept(ServiceRecord::kKey);
     stored = (**record)["revisions"]["revisions"][0]["state"];
@@ -108,7 +108,7 @@ TEST_F(ServiceLab, AHealThatOnlyWaitsForAnApprovalHasNotFailed) {
   devices.at("gpu1")->set(probing_path(), Value::text("2"));
   run_for(minutes(30));
   EXPECT_EQ(probing("gpu1"), Value::text("2"));
-  EXPECT_EQ(count(Event::heal_failed), 0U);
+  EXPECT_EQ(count(Kind::heal_failed), 0U);
   EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
 }
 
@@ -118,7 +118,7 @@ TEST_F(ServiceLab, ARevisionThatIsRefusedAfterAKillIsFollowedByTheLastGoodOne) {
   run_for(minutes(5));
   measurer.verdict = GateVerdict::fail;
   on_event = [this](const ServiceEvent& event) {
-    if (event.kind == Event::change_began) executor.defer([this] { kill(); });
+    if (event.kind == Kind::change_began) executor.defer([this] { kill(); });
   };
   commit("bbbb1", 1);
   run_for(seconds(30));
@@ -150,7 +150,7 @@ TEST_F(ServiceLab, ToDevicesAllOfItsSessionsAreOneLeader) {
   note_leader();
   devices.at("gpu1")->set(probing_path(), Value::text("1"));
   run_for(minutes(20));
-  ASSERT_EQ(count(Event::healed), 1U);
+  ASSERT_EQ(count(Kind::healed), 1U);
   note_leader();
   commit("bbbb1", 1);
   run_for(minutes(5));
@@ -158,6 +158,30 @@ TEST_F(ServiceLab, ToDevicesAllOfItsSessionsAreOneLeader) {
   note_leader();
   EXPECT_EQ(epochs.size(), 1U);
   EXPECT_EQ(leaders.size(), 1U);
+}
+
+TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  for (const char* const device : {"gpu1", "gpu2", "leaf0"})
+    devices.at(device)->set(*Path::parse(device == std::string("leaf0") ? "interface[swp1]/mtu"
+                                                                        : "sysctl[net.ipv4.tcp_mtu_probing]"),
+                            device == std::string("leaf0") ? Value::integer(1500) : Value::text("1"));
+  run_for(seconds(3600));
+  EXPECT_EQ(count(Kind::breaker_opened), 1U);
+  EXPECT_FALSE(service->status()->breaker.empty());
+  const std::size_t began = count(Kind::change_began);
+  service->reconcile_now();  // goes for the last revision again, which would correct the drift
+  run_for(seconds(300));
+  kill();
+  start_service();
+  service->reconcile_now();
+  run_for(seconds(300));
+  EXPECT_EQ(count(Kind::change_began), began) << told();
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  ASSERT_TRUE(service->resume(ann));
+  run_for(seconds(1));
+  EXPECT_TRUE(service->status()->breaker.empty());
 }
 
 }  // namespace

@@ -128,6 +128,15 @@ TEST_F(TwoLooks, AtADeviceThatChanged) {
   EXPECT_EQ(gpu1().observed, second);
 }
 
+TEST_F(TwoLooks, AtADeviceThatIsNotHealed) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  ASSERT_TRUE(service->suspend(ann));
+  run_for(seconds(30));
+  expect_second_look("7");
+  EXPECT_EQ(gpu1().differences, 1U);
+}
+
 TEST_F(ServiceLab, NothingIsWrittenWhileItIsSuspended) {
   commit("aaaa1", 0);
   run_for(seconds(60));
@@ -174,6 +183,22 @@ TEST_F(ServiceLab, WhoMadeARevisionIsShownAlsoAfterItsFilesAreGone) {
   ASSERT_EQ(service->status()->revisions.size(), 6U);
   for (const RevisionStatus& one : service->status()->revisions)
     EXPECT_EQ(one.made_by.subject, "commit " + one.shown.revision.source);
+}
+
+// It watches with the files that were kept, until and after the same ones are fetched.
+TEST_F(ServiceLab, AfterARestartDriftIsHealedAlsoOnceItsSpecsAreFetchedAgain) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  kill();
+  source->trouble = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, "no route"}};
+  start_service();
+  run_for(seconds(60));
+  source->trouble.reset();
+  run_for(seconds(600));
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+  run_for(seconds(60));
+  expect_probing(0);
+  EXPECT_EQ(count(Kind::heal_failed), 0U);
 }
 
 TEST_F(ServiceLab, TheLastGoodRevisionIsHealedTowardsAlsoIfARestartFindsBadSpecs) {
@@ -443,30 +468,6 @@ TEST_F(ServiceLab, SpecsWithoutTheirNumbersAreInvalid) {
   ASSERT_TRUE(service->status()->invalid);
   EXPECT_NE(service->status()->invalid->why.find("lockstep lock"), std::string::npos);
   EXPECT_TRUE(devices.empty()) << "nothing was attached";
-}
-
-TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
-  commit("aaaa1", 0);
-  run_for(seconds(60));
-  for (const char* const device : {"gpu1", "gpu2", "leaf0"})
-    devices.at(device)->set(*Path::parse(device == std::string("leaf0") ? "interface[swp1]/mtu"
-                                                                        : "sysctl[net.ipv4.tcp_mtu_probing]"),
-                            device == std::string("leaf0") ? Value::integer(1500) : Value::text("1"));
-  run_for(seconds(3600));
-  EXPECT_EQ(count(Kind::breaker_opened), 1U);
-  EXPECT_FALSE(service->status()->breaker.empty());
-  const std::size_t began = count(Kind::change_began);
-  service->reconcile_now();  // goes for the last revision again, which would correct the drift
-  run_for(seconds(300));
-  kill();
-  start_service();
-  service->reconcile_now();
-  run_for(seconds(300));
-  EXPECT_EQ(count(Kind::change_began), began) << told();
-  EXPECT_EQ(probing("gpu1"), Value::text("1"));
-  ASSERT_TRUE(service->resume(ann));
-  run_for(seconds(1));
-  EXPECT_TRUE(service->status()->breaker.empty());
 }
 
 TEST_F(ServiceLab, AnotherProcessThatLeadsIsWaitedFor) {
