@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kScheme = "lockstep:";
 constexpr std::string_view kPrefix = "lockstep://";
 // By PeerRole.
-constexpr std::array<std::string_view, 6> kRoles{"device", "controller", "reader",
-                                                 "viewer", "operator",   "admin"};
+constexpr std::array<std::string_view, 7> kRoles{"device",   "controller", "reader", "viewer",
+                                                 "operator", "admin",      "service"};
 constexpr std::size_t kNameMax = 253;  // characters of a DNS name (RFC 1035 2.3.4)
 
 std::string quoted(std::string_view text) { return "'" + one_line(text) + "'"; }
@@ -48,8 +48,8 @@ Result<PeerIdentity> parse_identity(std::string_view uri) {
   const std::string_view name = rest.substr(second + 1);
   const auto* const role = std::find(kRoles.begin(), kRoles.end(), word);
   if (role == kRoles.end())
-    return not_an_identity(
-        uri, "has role " + quoted(word) + ", not device, controller, reader, viewer, operator or admin");
+    return not_an_identity(uri, "has role " + quoted(word) +
+                                    ", not device, controller, reader, viewer, operator, admin or service");
   if (!is_identity_name(cluster)) return not_an_identity(uri, "has an invalid cluster name");
   if (!is_identity_name(name)) return not_an_identity(uri, "has an invalid name");
   return PeerIdentity{std::string(cluster), static_cast<PeerRole>(role - kRoles.begin()), std::string(name)};

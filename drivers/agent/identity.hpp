@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-enum class PeerRole : std::uint8_t { device, controller, reader, viewer, operator_, admin };
+enum class PeerRole : std::uint8_t { device, controller, reader, viewer, operator_, admin, service };
 
 // Of a cluster, or of who it names: 1 to 253 characters of [A-Za-z0-9._-].
 bool is_identity_name(std::string_view text);

@@ -275,7 +275,7 @@ Result<PeerIdentity> verify_controller(SSL* tls, const std::string& cluster) {
   if (identity.role == PeerRole::device)
     return not_accepted(subject + " is for a device, not for a controller or reader");
   if (identity.role != PeerRole::controller && identity.role != PeerRole::reader)
-    return not_accepted(subject + " is for a user of the service, not for a controller or reader");
+    return not_accepted(subject + " is for a service or its users, not for a controller or reader");
   return identity;
 }
 

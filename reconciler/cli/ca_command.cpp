@@ -24,6 +24,7 @@ std::string role_of(const CertificateFacts& facts) {
     case PeerRole::viewer: return "viewer";
     case PeerRole::operator_: return "operator";
     case PeerRole::admin: return "admin";
+    case PeerRole::service: return "service";
   }
   return "";
 }
@@ -151,7 +152,7 @@ int run_ca_init(const std::string& folder, const std::string& cluster, const Con
                          {"not after", date_text(made->until)},
                          {"fingerprint", made->fingerprint}},
                         console) +
-                "Whoever has the key can be any device and any controller of this cluster.\n");
+                "Whoever has the key can be any device, controller, user and service of this cluster.\n");
   return kExitInSync;
 }
 

@@ -17,19 +17,23 @@ void takes_several(CLI::App* command, const std::string& name, std::vector<std::
 
 void add_issue(CLI::App& ca, Arguments& a) {
   CLI::App* const command =
-      add(ca, a, "issue", "Make NAME.crt and NAME.key, for one device, controller or reader");
+      add(ca, a, "issue", "Make NAME.crt and NAME.key, for an agent, a service, or who calls them");
   takes_folder(command, a.ca_issue.folder);
   const std::map<std::string, PeerRole> roles{
-      {"controller", PeerRole::controller}, {"device", PeerRole::device}, {"reader", PeerRole::reader}};
+      {"admin", PeerRole::admin},   {"controller", PeerRole::controller}, {"device", PeerRole::device},
+      {"reader", PeerRole::reader}, {"operator", PeerRole::operator_},    {"service", PeerRole::service},
+      {"viewer", PeerRole::viewer}};
   takes_one_of(command, a, "--role", a.ca_issue.role, roles,
-               "device: an agent's; controller: may make all calls; reader: those that change nothing",
+               "device: an agent's; controller: may make all calls to agents; reader: those that change "
+               "nothing; service: the API of `lockstep serve`; viewer, operator, admin: users of that",
                "ROLE")
       ->required();
-  command->add_option("--name", a.ca_issue.name, "Name of the device, controller or reader")
+  command->add_option("--name", a.ca_issue.name, "Name of the device, the service, or who calls")
       ->required()
       ->option_text("NAME");
-  takes_several(command, "--dns", a.ca_issue.dns, "NAME",
-                "Host name at which it is reached (default of a device: its name); may be repeated");
+  takes_several(
+      command, "--dns", a.ca_issue.dns, "NAME",
+      "Host name at which it is reached (default of a device and a service: its name); may be repeated");
   takes_several(command, "--ip", a.ca_issue.addresses, "ADDRESS",
                 "IP address at which it is reached; may be repeated");
   a.ca_issue.days = kCertificateLife.count();
@@ -47,7 +51,7 @@ void add_issue(CLI::App& ca, Arguments& a) {
 
 void add_ca_commands(CLI::App& app, Arguments& a) {
   CLI::App* const ca = app.add_subcommand(
-      "ca", "A certificate authority for agents and controllers, for labs and twins: files in one folder");
+      "ca", "A certificate authority for agents, services and who calls them: files in one folder");
   ca->require_subcommand(1);
 
   CLI::App* command = add(*ca, a, "init", "Make one: ca.crt, ca.key and an empty ca.crl");

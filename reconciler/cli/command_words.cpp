@@ -132,12 +132,14 @@ constexpr std::array<Example, 56> kExamples{{
     {"ca", "lockstep ca init lab-ca --cluster rail-pod"},
     {"ca init",
      "lockstep ca init lab-ca --cluster rail-pod\n"
-     "Whoever has ca.key can be any device and any controller. In production, use certificates of your own "
-     "PKI\n"
+     "Whoever has ca.key can be any device, controller, user and service. In production, use certificates\n"
+     "of your own PKI "
      "with the URI lockstep://CLUSTER/ROLE/NAME among their alternative names."},
     {"ca issue",
      "lockstep ca issue lab-ca --role device --name gpu1 --ip 10.0.0.1 --out gpu1\n"
      "  lockstep ca issue lab-ca --role controller --name ctl --out controller\n"
+     "  lockstep ca issue lab-ca --role service --name api --dns pod1.example.org --out api\n"
+     "  lockstep ca issue lab-ca --role operator --name ann --out ann\n"
      "The default of 397 days leaves a month to spare beyond a yearly renewal. A renewed pair has a new "
      "key;\n"
      "the former certificate stays valid until it expires or is revoked."},

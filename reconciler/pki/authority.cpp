@@ -128,18 +128,19 @@ Result<Done> check_life(std::chrono::days life, const Authority& authority, std:
 Result<CertificateContents> contents_of(const CertificateRequest& request, const PeerIdentity& identity,
                                         const std::optional<CertificateFacts>& former,
                                         std::chrono::sys_seconds now) {
+  const bool is_server = identity.role == PeerRole::device || identity.role == PeerRole::service;
   CertificateContents out{.common_name = identity.name,
                           .uris = {identity.text()},
                           .dns = request.dns,
                           .addresses = request.addresses,
                           .from = now - kClockSkew,
                           .until = now + request.life,
-                          .use = identity.role == PeerRole::device ? "serverAuth" : "clientAuth"};
+                          .use = is_server ? "serverAuth" : "clientAuth"};
   if (former && out.dns.empty() && out.addresses.empty()) {
     out.dns = former->dns;
     out.addresses = former->addresses;
   }
-  if (identity.role == PeerRole::device && out.dns.empty()) out.dns = {identity.name};
+  if (is_server && out.dns.empty()) out.dns = {identity.name};
   TRY_DONE(check_hosts(out));
   return out;
 }

@@ -158,8 +158,8 @@ TEST_F(ServerTest, RefusesOtherIdentitiesOfOurCa) {
   for (const auto& [uri, why] : std::vector<std::pair<std::string, std::string>>{
            {"lockstep://lab/controller/ops", "is for cluster lab, not pod"},
            {"lockstep://pod/device/gpu2", "is for a device, not for a controller or reader"},
-           {"lockstep://pod/root/x", "not device, controller, reader, viewer, operator or admin"},
-           {"lockstep://pod/admin/x", "is for a user of the service"},
+           {"lockstep://pod/root/x", "not device, controller, reader, viewer, operator, admin or service"},
+           {"lockstep://pod/admin/x", "is for a service or its users"},
            {"spiffe://pod/x", "has no identity"}}) {
     start();
     const std::string from = "127.0.0." + std::to_string(++host);

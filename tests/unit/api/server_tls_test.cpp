@@ -9,7 +9,7 @@ class ApiTlsTest : public ApiServerTest {
  protected:
   ApiTlsTest() {
     EXPECT_TRUE(make_authority(ca_, "pod1", now()));
-    settings_.tls = issued({.role = PeerRole::device, .name = "api"});
+    settings_.tls = issued({.role = PeerRole::service, .name = "api"});
   }
   static std::chrono::sys_seconds now() {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

@@ -89,11 +89,27 @@ TEST_F(CaCommands, IssueShowAndRevoke) {
   EXPECT_TRUE(has(device["serial"]) && has(controller["serial"])) << list;
 }
 
+// What they are accepted for: tests/unit/api/server_tls_test.cpp.
+TEST_F(CaCommands, IssueForAServiceAndItsUsers) {
+  json_of({"init", ca, "--cluster", "pod"});
+  const nlohmann::json service = json_of({"issue", ca, "--role", "service", "--name", "api"});
+  EXPECT_EQ(service["identity"], "lockstep://pod/service/api");
+  EXPECT_EQ(service["uses"], nlohmann::json({"serverAuth"}));
+  EXPECT_EQ(service["dns"], nlohmann::json({"api"})) << "clients look for a host";
+  for (const char* const role : {"viewer", "operator", "admin"}) {
+    const nlohmann::json user = json_of({"issue", ca, "--role", role, "--name", role});
+    EXPECT_EQ(user["identity"], std::string("lockstep://pod/") + role + "/" + role);
+    EXPECT_EQ(user["role"], role);
+    EXPECT_EQ(user["uses"], nlohmann::json({"clientAuth"}));
+  }
+}
+
 TEST_F(CaCommands, TextNamesFilesAndWhatToDo) {
   const Answer made = say({"ca", "init", ca, "--cluster", "pod"});
   EXPECT_EQ(made.code, 0) << made.err;
   EXPECT_TRUE(made.out.starts_with("authority of cluster pod\n")) << made.out;
-  EXPECT_NE(made.out.find("Whoever has the key can be any device and any controller"), std::string::npos)
+  EXPECT_NE(made.out.find("Whoever has the key can be any device, controller, user and service"),
+            std::string::npos)
       << made.out;
   const Answer issued = say({"ca", "issue", ca, "--role", "device", "--name", "gpu1", "--ip", "10.0.0.1"});
   EXPECT_EQ(issued.code, 0) << issued.err;

@@ -40,7 +40,8 @@ TEST(Completion, OffersCommandsOptionsAndTheirValues) {
   EXPECT_EQ(offered("lockstep apply --approve d", 3), "drain\n");
   EXPECT_EQ(offered("lockstep ca re", 2), "revoke\n");
   EXPECT_EQ(offered("lockstep ca issue lab --ren", 4), "--renew\n");
-  EXPECT_EQ(offered("lockstep ca issue lab --role ''", 5), "controller device reader\n");
+  EXPECT_EQ(offered("lockstep ca issue lab --role ''", 5),
+            "admin controller device operator reader service viewer\n");
 }
 
 TEST(Completion, OffersTheValuesOfAnArgument) {

@@ -158,7 +158,7 @@ class ClientTlsTest : public ClientTest {
   ClientTlsTest() {
     EXPECT_TRUE(make_authority(ca_, "pod1", now()));
     settings_.listen = {"127.0.0.1:0"};
-    settings_.tls = issued({.role = PeerRole::device, .name = "api", .addresses = {"127.0.0.1"}}, ca_);
+    settings_.tls = issued({.role = PeerRole::service, .name = "api", .addresses = {"127.0.0.1"}}, ca_);
   }
   static std::chrono::sys_seconds now() {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());

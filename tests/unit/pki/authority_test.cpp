@@ -95,7 +95,9 @@ TEST_F(AuthorityTest, IssuesWhatEachRoleNeedsAndNoMore) {
   for (const Case& one :
        {Case{PeerRole::device, "device", "sslserver", "sslclient", "TLS Web Server"},
         Case{PeerRole::controller, "controller", "sslclient", "sslserver", "TLS Web Client"},
-        Case{PeerRole::reader, "reader", "sslclient", "sslserver", "TLS Web Client"}}) {
+        Case{PeerRole::reader, "reader", "sslclient", "sslserver", "TLS Web Client"},
+        Case{PeerRole::operator_, "operator", "sslclient", "sslserver", "TLS Web Client"},
+        Case{PeerRole::service, "service", "sslserver", "sslclient", "TLS Web Server"}}) {
     const std::string name = std::string("one-") + one.word;
     const auto made = issued({.role = one.role, .name = name, .out = at("out")});
     EXPECT_EQ(made.certificate, at("out/" + name + ".crt"));
@@ -110,7 +112,8 @@ TEST_F(AuthorityTest, IssuesWhatEachRoleNeedsAndNoMore) {
     EXPECT_NE(extension(made.certificate, "basicConstraints").find("critical\n    CA:FALSE\n"), use.npos);
     const std::string names = extension(made.certificate, "subjectAltName");
     const std::string identity = std::string("URI:lockstep://pod/") + one.word + "/" + name;
-    const std::string host = one.role == PeerRole::device ? ", DNS:" + name : "";
+    const bool is_server = one.role == PeerRole::device || one.role == PeerRole::service;
+    const std::string host = is_server ? ", DNS:" + name : "";
     EXPECT_NE(names.find("    " + identity + host + "\n"), names.npos) << names;
     EXPECT_EQ(openssl("pkey -pubout -in " + made.key).text,
               openssl("x509 -noout -pubkey -in " + made.certificate).text);

@@ -60,7 +60,7 @@ ln -s /lib/systemd/system/multi-user.target "$units/default.target"
   "$lockstep" ca init "$out/ca" --cluster lab
   "$lockstep" ca issue "$out/ca" --role controller --name controller --out "$out/controller"
   "$lockstep" ca issue "$out/ca" --role device --name gpu1 --ip 127.0.0.1 --out "$root/etc/lockstep"
-  "$lockstep" ca issue "$out/ca" --role device --name api --ip 127.0.0.1 --out "$root/etc/lockstep"
+  "$lockstep" ca issue "$out/ca" --role service --name api --ip 127.0.0.1 --out "$root/etc/lockstep"
 } >"$out/ca.log"
 for folder in "$out/controller" "$root/etc/lockstep"; do cp "$out"/ca/ca.{crt,crl} "$folder/"; done
 cp "$here"/{agent,host}.yaml "$root/etc/lockstep/"
