@@ -62,6 +62,7 @@ ApiObject to_object(Kind kind, Json document) {
     else if (!field.empty() && field.starts_with("spec.cordoned"))
       out.fields[std::string(field)] = "false";
   out.text = document.dump();
+  out.text.shrink_to_fit();  // the log keeps thousands of them
   return out;
 }
 

@@ -42,6 +42,15 @@ void Watch::stop() {
   end_if_at_rest();
 }
 
+void Watch::heal_soon() {
+  for (std::size_t device = 0; device < known_.size(); ++device) {
+    if (heal_after_[device] <= executor_.now() || !differs(device)) continue;
+    retry_wait_[device] = milliseconds::zero();
+    heal_after_[device] = Time::min();
+    wake(device);
+  }
+}
+
 void Watch::end_if_at_rest() {
   if (stopping_ && !round_ && !healing_) end(Done{});
 }

@@ -10,6 +10,27 @@
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
+namespace {
+
+using Times = std::map<std::string, WallTime>;
+
+nlohmann::json times_json(const Times& times) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [device, at] : times) out[device] = stored::time_json(at);
+  return out;
+}
+
+Result<Times> read_times(const nlohmann::json& document, const char* name) {
+  TRY(const nlohmann::json* const times, stored::field(document, name));
+  if (!times->is_object()) return stored::damaged("'" + std::string(name) + "' is not an object");
+  Times out;
+  for (const auto& [device, at] : times->items()) {
+    TRY(out[device], stored::time_from(at, device));
+  }
+  return out;
+}
+
+}  // namespace
 
 CircuitBreaker::CircuitBreaker(Limits limits, std::size_t devices) : limits_(limits), devices_(devices) {}
 
@@ -23,11 +44,15 @@ std::size_t CircuitBreaker::most() const {
 std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices, WallTime now) {
   if (opened_ || devices.empty()) return {};
   for (auto& [device, at] : healed_) at = std::min(at, now);
-  std::erase_if(healed_, [&](const auto& one) { return now - one.second > limits_.within; });
-  std::set<std::string> all = devices;
+  std::erase_if(agreed_, [&](const auto& one) { return one.second > now; });
+  for (Times* const times : {&healed_, &agreed_})
+    std::erase_if(*times, [&](const auto& one) { return now - one.second > limits_.within; });
+  std::set<std::string> counted = devices;
+  std::erase_if(counted, [this](const std::string& device) { return agreed_.contains(device); });
+  std::set<std::string> all = counted;
   for (const auto& [device, at] : healed_) all.insert(device);
   if (all.size() <= most()) {
-    for (const std::string& device : devices) healed_[device] = now;
+    for (const std::string& device : counted) healed_[device] = now;
     return devices;
   }
   std::vector<std::string> names(all.begin(), all.end());
@@ -39,15 +64,16 @@ std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices
   return {};
 }
 
-void CircuitBreaker::close() {
+void CircuitBreaker::close(const std::set<std::string>& seen, WallTime now) {
   opened_.reset();
   why_.clear();
   healed_.clear();
+  agreed_.clear();
+  for (const std::string& device : seen) agreed_[device] = now;
 }
 
 nlohmann::json CircuitBreaker::to_json() const {
-  nlohmann::json out{{"healed", nlohmann::json::object()}};
-  for (const auto& [device, at] : healed_) out["healed"][device] = stored::time_json(at);
+  nlohmann::json out{{"healed", times_json(healed_)}, {"agreed", times_json(agreed_)}};
   if (opened_) {
     out["opened"] = stored::time_json(*opened_);
     out["why"] = why_;
@@ -56,11 +82,10 @@ nlohmann::json CircuitBreaker::to_json() const {
 }
 
 Result<Done> CircuitBreaker::restore(const nlohmann::json& document) {
-  TRY(const nlohmann::json* const healed, stored::field(document, "healed"));
-  if (!healed->is_object()) return stored::damaged("'healed' is not an object");
-  std::map<std::string, WallTime> times;
-  for (const auto& [device, at] : healed->items()) {
-    TRY(times[device], stored::time_from(at, device));
+  TRY(Times healed, read_times(document, "healed"));
+  Times agreed;
+  if (document.contains("agreed")) {  // older versions have none
+    TRY(agreed, read_times(document, "agreed"));
   }
   std::optional<WallTime> opened;
   std::string why;
@@ -68,7 +93,8 @@ Result<Done> CircuitBreaker::restore(const nlohmann::json& document) {
     TRY(opened, stored::time(document, "opened"));
     TRY(why, stored::text(document, "why"));
   }
-  healed_ = std::move(times);
+  healed_ = std::move(healed);
+  agreed_ = std::move(agreed);
   opened_ = opened;
   why_ = std::move(why);
   return Done{};

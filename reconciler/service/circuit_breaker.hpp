@@ -2,10 +2,12 @@
 // looks like drift everywhere is more probably a mistake of ours.
 //
 // Promises: pure: time is an argument, and may jump: a heal that seems to be in the future counts as one of
-// now. Devices, not heals, are counted: one device that is healed often counts once within the window. Open
-// means that nothing is healed by itself until somebody closes it, and that includes the devices of the call
-// that opens it; what a person applies is not counted and not stopped. The share is of the devices of the
-// cluster, rounded down, and never below kLeast, so that a small cluster can heal at all.
+// now, and what was agreed to in the future is not. Devices, not heals, are counted: one device that is
+// healed often counts once within the window. Open means that nothing is healed by itself until somebody
+// closes it, and that includes the devices of the call that opens it; what a person applies is not counted
+// and not stopped. Devices that somebody saw when they closed it are not counted within the next window: they
+// are what was agreed to. The share is of the devices of the cluster, rounded down, and never below kLeast,
+// so that a small cluster can heal at all.
 #pragma once
 
 #include <chrono>
@@ -36,7 +38,8 @@ class CircuitBreaker {
   // "7 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-7]"; empty while it is
   // closed.
   const std::string& why() const { return why_; }
-  void close();  // by somebody; the window begins anew
+  // By somebody; the window begins anew. `seen`: the devices that differ then.
+  void close(const std::set<std::string>& seen, WallTime now);
 
   // For a restart.
   nlohmann::json to_json() const;
@@ -49,6 +52,7 @@ class CircuitBreaker {
   Limits limits_;
   std::size_t devices_;
   std::map<std::string, WallTime> healed_;  // the last heal of each device within the window
+  std::map<std::string, WallTime> agreed_;  // since when, by device
   std::optional<WallTime> opened_;
   std::string why_;
 };

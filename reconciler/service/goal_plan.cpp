@@ -55,7 +55,7 @@ PlannedSteps GoalPlan::planned() const {
 }
 
 std::string GoalPlan::why_held(const std::set<std::string>& steps, std::size_t most) const {
-  if (steps.contains(deletion_)) return why_confirm_;
+  if (!deletion_.empty()) return why_confirm_;
   std::map<std::string, std::size_t> counts;
   for (std::size_t i = 0; i < digests_.size(); ++i)
     if (steps.contains(digests_[i]))

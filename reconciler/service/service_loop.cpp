@@ -29,7 +29,7 @@ ServiceLoop::~ServiceLoop() {
 
 void ServiceLoop::start(std::function<void(Answer)> done) {
   done_ = std::move(done);
-  begin_with_kept();
+  fetch();
 }
 
 void ServiceLoop::stop() {
@@ -111,8 +111,9 @@ std::chrono::milliseconds ServiceLoop::with_jitter(std::chrono::milliseconds wai
   return wait + std::chrono::milliseconds(random_.below(static_cast<std::uint64_t>(wait.count() / 10 + 1)));
 }
 
-std::chrono::milliseconds ServiceLoop::longer(std::chrono::milliseconds& wait) {
-  wait = std::clamp<std::chrono::milliseconds>(2 * wait, settings_.retry_min, settings_.retry_max);
+std::chrono::milliseconds ServiceLoop::longer(std::chrono::milliseconds& wait,
+                                              std::chrono::milliseconds most) {
+  wait = std::clamp<std::chrono::milliseconds>(2 * wait, settings_.retry_min, most);
   return with_jitter(wait);
 }
 
@@ -314,14 +315,26 @@ Result<Done> ServiceLoop::suspend(SpokenBy by) {
 Result<Done> ServiceLoop::resume(SpokenBy by) {
   by.at = now();
   if (record_.suspended && !leads_) TRY_DONE(take_leadership());
+  CircuitBreaker closed = breaker_;
+  closed.close(devices_that_differ(), by.at);
   TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
     record.suspended.reset();
-    record.breaker = nullptr;
+    record.breaker = closed.to_json();
     return Done{};
   }));
-  breaker_.close();
+  breaker_ = std::move(closed);
+  if (watch_ && !watch_stops_) watch_->heal_soon();
   happened(ServiceEvent::Kind::resumed, cluster_object(), said_by(by));
   return Done{};
+}
+
+// As they were last observed: what somebody who resumes sees.
+std::set<std::string> ServiceLoop::devices_that_differ() const {
+  std::set<std::string> out;
+  if (!watch_) return out;
+  for (const auto& one : watch_->snapshot()->devices)
+    if (one && one->differences > 0) out.insert(one->device);
+  return out;
 }
 
 // Once nothing of ours is under way: `lockstep apply` may lead meanwhile.

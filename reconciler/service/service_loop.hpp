@@ -50,9 +50,10 @@ struct ServiceSettings {
   std::chrono::seconds fetch_timeout{120};
   std::chrono::seconds resync_every{600};
   std::chrono::seconds confirm_after{
-      2};                               // after a device changed: conditions take two looks (conditions.hpp)
-  std::chrono::seconds retry_min{5};    // of a fetch or change that failed, or leadership; doubled up to ...
-  std::chrono::seconds retry_max{600};  // ... this
+      2};                                // after a device changed: conditions take two looks (conditions.hpp)
+  std::chrono::seconds retry_min{5};     // of a fetch or change that failed, or leadership; doubled up to ...
+  std::chrono::seconds retry_max{600};   // ... this
+  std::chrono::seconds leads_again{60};  // ... and for leadership, which asks nobody but the state, this
   CircuitBreaker::Limits breaker{};
 };
 
@@ -161,9 +162,13 @@ class ServiceLoop {
   void at(std::uint64_t& timer, std::chrono::milliseconds wait, void (ServiceLoop::*then)());
   void cancel(std::uint64_t& timer);
   std::chrono::milliseconds with_jitter(std::chrono::milliseconds wait);
-  std::chrono::milliseconds longer(std::chrono::milliseconds& wait);
+  std::chrono::milliseconds longer(std::chrono::milliseconds& wait, std::chrono::milliseconds most);
+  std::chrono::milliseconds longer(std::chrono::milliseconds& wait) {
+    return longer(wait, settings_.retry_max);
+  }
   bool save();
   void resign_if_suspended();
+  std::set<std::string> devices_that_differ() const;
   void look_now();
   void cordons_changed();
   static std::string said_by(const SpokenBy& by);
@@ -171,7 +176,9 @@ class ServiceLoop {
 
   // service_specs.cpp
   void begin_with_kept();
+  void no_kept_specs(const std::string& why);
   void fetch();
+  void fetch_newest();
   void fetched(FetchedSpecs specs);
   void know(ValidSpecs specs);
   void took(ValidSpecs specs);
@@ -223,7 +230,7 @@ class ServiceLoop {
   void stop_watch(std::function<void()> then);
   void watch_over();
   bool is_in_force() const;
-  std::vector<std::size_t> admit(std::vector<std::size_t> devices);
+  std::vector<std::size_t> admit(std::vector<std::size_t> devices, const std::set<std::size_t>& only_effects);
   void saw(const WatchEvent& event);
   void heal_failed(const std::string& why, const ApplyReport& report);
   void healed(const Healing& healing);
@@ -250,6 +257,7 @@ class ServiceLoop {
   Doing doing_ = Doing::nothing;
 
   SourceStatus source_;
+  bool knows_kept_ = false;  // those that were kept for this start
   bool fetching_ = false;
   bool fetch_again_ = false;
   bool looks_again_ = false;  // once it has fetched

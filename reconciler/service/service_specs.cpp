@@ -40,6 +40,8 @@ void ServiceLoop::with_feed(std::function<T(SpecsFeed&, const Call&)> run,
 
 // What was kept before a restart comes first, so that specs that are invalid by now, or can't be fetched,
 // leave the last good ones in force.
+// Where they can't be read now (no room to unpack them), the next fetch tries again: nothing else may be
+// valid.
 void ServiceLoop::begin_with_kept() {
   using Kept = Result<std::vector<LoadedSpecs>>;
   with_feed<Kept>(
@@ -49,13 +51,23 @@ void ServiceLoop::begin_with_kept() {
         for (const Revision& one : kept) out.push_back(specs.load(one));
         return out;
       },
-      [this](std::optional<Kept> kept, const std::string&) {
-        if (kept && *kept)
+      [this](std::optional<Kept> kept, const std::string& why) {
+        knows_kept_ = kept && *kept;
+        if (knows_kept_) {
           for (LoadedSpecs& one : **kept)
             if (auto* const valid = std::get_if<ValidSpecs>(&one)) know(std::move(*valid));
-        note_authors();
-        fetch();
+          note_authors();
+        } else {
+          no_kept_specs(kept ? kept->error().text() : why);
+        }
+        fetch_newest();
       });
+}
+
+void ServiceLoop::no_kept_specs(const std::string& why) {
+  const std::string told = "the specs that were in force can't be read: " + why;
+  if (why_not_leads_ != told) happened(ServiceEvent::Kind::record_trouble, "Source/" + source_.title, told);
+  why_not_leads_ = told;
 }
 
 void ServiceLoop::fetch_now() {
@@ -76,6 +88,14 @@ void ServiceLoop::fetch() {
   if (stopping_) return;
   if (job_ != 0) return at(fetch_timer_, std::chrono::milliseconds(50), &ServiceLoop::fetch);
   fetching_ = true;
+  if (knows_kept_ || store_)
+    fetch_newest();
+  else
+    begin_with_kept();
+}
+
+void ServiceLoop::fetch_newest() {
+  if (stopping_) return;
   with_feed<FetchedSpecs>([](SpecsFeed& specs, const Call& call) { return specs.fetch(call); },
                           [this](std::optional<FetchedSpecs> specs, const std::string& why) {
                             if (!specs)
@@ -224,7 +244,7 @@ void ServiceLoop::lead_again() {
     if (why_not_leads_ != led.error().text())
       happened(ServiceEvent::Kind::leadership_lost, cluster_object(), led.error().text());
     why_not_leads_ = led.error().text();
-    at(lead_timer_, longer(lead_wait_), &ServiceLoop::lead_again);
+    at(lead_timer_, longer(lead_wait_, settings_.leads_again), &ServiceLoop::lead_again);
   }
   resign_if_suspended();
   turn_soon();
@@ -265,7 +285,7 @@ Result<Done> ServiceLoop::read_record(Store& store) {
   if (!record) return wrap("the service's record of its decisions", std::move(record.error()));
   // What people said to it while the store was not known can't be: nobody could.
   record_ = *std::move(record);
-  if (!record_.breaker.is_null() && !breaker_.restore(record_.breaker)) record_.breaker = nullptr;
+  if (!record_.breaker.is_null()) TRY_DONE(breaker_.restore(record_.breaker));
   if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
   unsaved_ = true;
   return Done{};

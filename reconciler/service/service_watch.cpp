@@ -65,7 +65,9 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.command = settings_.command;
   request.author = settings_.command;
   request.converge = true;
-  request.admits = [this](std::vector<std::size_t> devices) { return admit(std::move(devices)); };
+  request.admits = [this](std::vector<std::size_t> devices, const std::set<std::size_t>& only_effects) {
+    return admit(std::move(devices), only_effects);
+  };
   request.poll_every = settings_.resync_every;
   request.confirm_after = settings_.confirm_after;
   // The snapshot has the look from the end of this turn of the executor on.
@@ -109,7 +111,9 @@ bool ServiceLoop::is_in_force() const {
   return watched_id_ && std::ranges::find(all, *watched_id_) != all.end();
 }
 
-std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
+// One outage takes effects from many devices that are configured as they should be: these don't count.
+std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
+                                            const std::set<std::size_t>& only_effects) {
   const Fleet& fleet = watched_->session->fleet();
   const PlanChoice by_itself{.person = false, .only = {}};
   std::erase_if(devices, [&](std::size_t device) {
@@ -117,15 +121,17 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices) {
   });
   if (!may_write() || !is_in_force() || doing_ == Doing::stopping_watch || devices.empty()) return {};
   std::set<std::string> names;
-  for (const std::size_t device : devices) names.insert(fleet[device].name);
+  for (const std::size_t device : devices)
+    if (!only_effects.contains(device)) names.insert(fleet[device].name);
   const bool was_open = breaker_.is_open();
-  const bool may = !breaker_.admit(names, now()).empty();
+  const bool may = names.empty() ? !was_open : !breaker_.admit(names, now()).empty();
   record_.breaker = breaker_.to_json();
   unsaved_ = true;
+  const bool stored = save();
   if (breaker_.is_open() && !was_open)
     happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
   turn_soon();
-  if (!save() || !may) return {};
+  if (!stored || !may) return {};
   stop_measuring("drift is healed");
   return devices;
 }
@@ -142,6 +148,10 @@ void ServiceLoop::saw(const WatchEvent& event) {
   else if (event.kind == Kind::cleared)
     happened(ServiceEvent::Kind::drift_cleared, object,
              item.path.text() + " was " + item.have.to_string() + ", and is as the specs want it");
+  else if (event.kind == Kind::flapping)
+    happened(ServiceEvent::Kind::drift, object,
+             item.path.text() + " comes and goes, and is not told each time: " + item.have.to_string() +
+                 " at times, and the specs want " + item.want.to_string());
   else
     happened(
         ServiceEvent::Kind::drift, object,
@@ -184,6 +194,7 @@ void ServiceLoop::healed(const Healing& healing) {
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::nothing_to_do)
     return heal_failed(told, report);
   last_heal_.clear();
+  if (report.count(StepState::done) == 0) return;  // it was well by itself
   ++counts_.healed;
   happened(ServiceEvent::Kind::healed, cluster_object(), told, report);
 }

@@ -20,6 +20,12 @@ std::vector<NamedDevice> named_devices(const Fleet& fleet) {
   return out;
 }
 
+// An entry that could not be read may be one.
+bool is_misconfigured(const DriftReport& report) {
+  return std::ranges::any_of(
+      report.items, [](const DriftEntry& one) { return one.differs() && one.state != DriftState::effect; });
+}
+
 }  // namespace
 
 ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
@@ -41,6 +47,8 @@ WatchSettings ClusterWatch::settings() {
       unread_.erase(device);
     else
       unread_[device] = why;
+    misconfigured_.erase(device);
+    if (is_misconfigured(report)) misconfigured_.insert(device);
     if (!one.drivers.empty()) board_.observed(device, state, report, one.maintenance);
     problems_.observed(device, report);
   };
@@ -144,7 +152,9 @@ Result<Done> ClusterWatch::stand_back(Store& store) {
 }
 
 void ClusterWatch::admit() {
-  devices_ = request_.admits(std::move(devices_));
+  std::set<std::size_t> only_effects(devices_.begin(), devices_.end());
+  for (const std::size_t device : misconfigured_) only_effects.erase(device);
+  devices_ = request_.admits(std::move(devices_), only_effects);
   choose();
 }
 

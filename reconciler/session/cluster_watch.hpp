@@ -46,7 +46,10 @@ struct WatchRequest {
   std::string author;     // author of its heals
   bool converge = false;  // heals automatically; otherwise it only watches
   // Of devices that drift, those that may be healed now; the others are tried later. Null: all.
-  std::function<std::vector<std::size_t>(std::vector<std::size_t> devices)> admits{};
+  // `only_effects`: those of them that are configured as desired, and lack effects.
+  std::function<std::vector<std::size_t>(std::vector<std::size_t> devices,
+                                         const std::set<std::size_t>& only_effects)>
+      admits{};
   std::chrono::milliseconds poll_every{WatchSettings{}.poll_every};
   std::chrono::milliseconds confirm_after{WatchSettings{}.confirm_after};
   std::function<void(const WatchEvent&)> event;
@@ -87,6 +90,7 @@ class ClusterWatch {
 
   void start(std::function<void(Answer)> done);
   void stop();
+  void heal_soon() { watch_.heal_soon(); }  // what was not admitted before
   bool is_healing() const { return watch_.is_healing(); }
   // As of the last turn of the loop. May be called on any thread while the watch lives.
   std::shared_ptr<const Snapshot> snapshot() const { return board_.read(); }
@@ -118,6 +122,7 @@ class ClusterWatch {
   bool stopped_ = false;
   std::map<std::size_t, std::string> unread_;  // devices that did not answer at their last read: why
   std::set<std::size_t> stood_back_;           // devices for which that was reported
+  std::set<std::size_t> misconfigured_;        // at their last read
   PlanChoice choice_;                          // of the heal under way, like all below
   Healing healing_;
   std::vector<std::size_t> devices_;

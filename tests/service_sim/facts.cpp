@@ -12,12 +12,8 @@ void Facts::stored(const Key& key) {
   if (stored_.contains(key == plain ? other : plain)) upgrades_.insert(key);
 }
 
-void Facts::approved(const Key& key, const std::set<Content>& step, std::size_t rollbacks) {
-  approved_[key].insert(step);
-  if (rollbacks < rollbacks_)
-    split_[key].insert(step);
-  else
-    split_[key].erase(step);
+void Facts::approved(const Key& key, const std::set<Content>& step, std::size_t refusals) {
+  approved_[key][step] = refusals;
   refused_.erase(key);
   for (const Content& one : step) undone_.erase({one.setting, one.want});
 }
@@ -47,12 +43,23 @@ bool Facts::was_begun(const Key& key) const { return std::ranges::count(begun_, 
 bool Facts::is_approved(const Key& key, const Content& write) const {
   const auto found = approved_.find(key);
   return found != approved_.end() &&
-         std::ranges::any_of(found->second, [&](const auto& step) { return step.contains(write); });
+         std::ranges::any_of(found->second, [&](const auto& step) { return step.first.contains(write); });
 }
 
 bool Facts::needs_approval(const ChangeFact& change, const Content& write) const {
   return is_manual(write.setting) || (change.claim == Claim::goal && is_upgrade(change.key)) ||
          was_undone(write.setting, write.want);
+}
+
+// What a gate rolled back since is a step of its own, apart from the rest of this one.
+bool Facts::is_step_approved(const Key& key, const std::set<Content>& step) const {
+  const auto of_key = approved_.find(key);
+  if (of_key == approved_.end()) return false;
+  const auto found = of_key->second.find(step);
+  if (found == of_key->second.end()) return false;
+  return found->second == refusals_ || std::ranges::none_of(step, [this](const Content& one) {
+           return held_.contains({one.setting, one.want}) || was_undone(one.setting, one.want);
+         });
 }
 
 bool Facts::waits(const Key& key, const Content& content, const std::set<Content>& step) const {
@@ -61,12 +68,9 @@ bool Facts::waits(const Key& key, const Content& content, const std::set<Content
   const bool may_need = needs_approval(change, content) || stored_.contains(others) ||
                         held_.contains({content.setting, content.want});
   const bool may_delete = !accepted_ && commit(source_of(key)).profiles() + 2 <= kGroups;
-  const auto approved = approved_.find(key);
-  const auto split = split_.find(key);
-  const bool is_approved = approved != approved_.end() && approved->second.contains(step) &&
-                           (split == split_.end() || !split->second.contains(step));
-  return (may_need && !is_approved) || (may_delete && !deletions_.contains(key)) ||
-         (deletes_too_much(key) && !deletions_.contains(key));
+  const bool is_approved = is_step_approved(key, step);
+  const bool deletes = may_delete || deletes_too_much(key);  // its steps are approved with it
+  return ((may_need || deletes) && !is_approved) || (deletes && !deletions_.contains(key));
 }
 
 std::string Facts::why_not_begin(const ChangeFact& change) const {

@@ -54,16 +54,15 @@ class Facts {
     rejected_.insert(key);
     approved_.erase(key);
   }
-  // `rollbacks`: how many were before the plan that showed the step. One since may have split it: what a gate
-  // rolled back is a step of its own.
-  void approved(const Key& key, const std::set<Content>& step, std::size_t rollbacks);
-  std::size_t rollbacks() const { return rollbacks_; }
+  // `refusals`: how many were before the plan that showed the step.
+  void approved(const Key& key, const std::set<Content>& step, std::size_t refusals);
+  std::size_t refusals() const { return refusals_; }
   void deletion_approved(const Key& key) { deletions_.insert(key); }
   void rolled_back(const Setting& setting, const std::string& value) { undone_.insert({setting, value}); }
-  // A guilty change is held where it was to write as well.
-  void rolled_back(const ChangeFact& change) {
+  // A guilty change is held where it was to write as well, also if it could not be rolled back.
+  void held(const ChangeFact& change) {
     held_.insert(change.planned.begin(), change.planned.end());
-    ++rollbacks_;
+    ++refusals_;
   }
   void suspended(Time at) { suspended_ = at; }
   void not_suspended() { suspended_.reset(); }
@@ -101,6 +100,7 @@ class Facts {
   bool needs_approval(const ChangeFact& change, const Content& write) const;
   bool deletes_too_much(const Key& key) const;
   bool is_approved(const Key& key, const Content& write) const;
+  bool is_step_approved(const Key& key, const std::set<Content>& step) const;
 
   std::map<std::string, Commit> commits_;
   std::set<Key> stored_;
@@ -109,9 +109,8 @@ class Facts {
   std::set<Key> kept_;
   std::set<Key> refused_;
   std::set<Key> rejected_;
-  std::map<Key, std::set<std::set<Content>>> approved_;  // steps
-  std::map<Key, std::set<std::set<Content>>> split_;     // of those, the ones that may have been split
-  std::size_t rollbacks_ = 0;
+  std::map<Key, std::map<std::set<Content>, std::size_t>> approved_;  // steps, each with `refusals`
+  std::size_t refusals_ = 0;
   std::set<Key> deletions_;           // approved
   std::optional<Commit> accepted_{};  // by the last change that was kept, as far as that is known
   std::set<std::pair<Setting, std::string>> undone_;  // by a gate, and not approved since

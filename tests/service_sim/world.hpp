@@ -116,7 +116,7 @@ class World final : public Measurer {
   struct Shown {
     Key key;
     std::set<Content> contents;
-    std::size_t rollbacks = 0;  // that were before its last plan
+    std::size_t refusals = 0;  // that were before its last plan
   };
 
   // world.cpp: the course of events
@@ -236,7 +236,8 @@ class World final : public Measurer {
   std::map<std::uint64_t, ChangeFact> changes_;
   std::map<std::string, std::uint64_t> tickets_;  // of which change
   std::vector<std::pair<Time, std::string>> heals_;
-  Time resumed_{Time::min()};  // the breaker was closed
+  Time resumed_{Time::min()};   // the breaker was closed
+  std::set<std::string> seen_;  // devices that were shown to differ then
   std::uint64_t status_seen_ = 0;
   std::map<std::string, Shown> shown_;  // steps by digest, as plans have shown them
   std::map<std::string, Key> deletions_;

@@ -40,7 +40,7 @@ void World::follow_journal() {
     } else if (one.reason.starts_with(kRollback)) {
       change.claim = Claim::rollback;
       change.undoes = std::stoull(one.reason.substr(kRollback.size()));
-      facts_.rolled_back(changes_.at(change.undoes));
+      facts_.held(changes_.at(change.undoes));
       rolled_back_[change.undoes];
       last_undone_ = change.undoes;
       unstored_before_ = unstored_;
@@ -135,8 +135,10 @@ void World::check_window(const Setting& setting, const ChangeFact& change) {
   if (day < hours(kOpens) || day >= hours(kCloses)) violation(setting + " is written outside its window");
 }
 
-// Devices, not heals, within ten minutes; the window begins anew when somebody resumes.
+// Devices, not heals, within ten minutes; the window begins anew when somebody resumes, who agrees to what is
+// shown then.
 void World::check_heal(const std::string& device) {
+  if (now() - minutes(10) <= resumed_ && seen_.contains(device)) return;
   heals_.emplace_back(now(), device);
   const Time since = std::max({now() - minutes(10), resumed_, clock_jumped_});
   std::set<std::string> healed;
@@ -178,7 +180,7 @@ void World::remember_plan(const PlanStatus& plan) {
   for (std::size_t i = 0; i < made.digests().size(); ++i) {
     Shown& shown = shown_[made.digests()[i]];
     shown.key = key;
-    shown.rollbacks = facts_.rollbacks();
+    shown.refusals = facts_.refusals();
     const Step& step = made.plan().steps[i];
     for (const PlannedChange& one : step.changes)
       shown.contents.insert(
@@ -220,8 +222,12 @@ void World::follow_revision(const RevisionStatus& one) {
       facts_.accepted(key);
   } else if (state == RevisionState::refused) {
     count("revisions refused");
-    const bool failed =
-        std::ranges::any_of(failed_, [&](std::uint64_t change) { return changes_.at(change).key == key; });
+    bool failed = false;
+    for (const std::uint64_t change : failed_) {
+      if (changes_.at(change).key != key) continue;
+      failed = true;
+      facts_.held(changes_.at(change));
+    }
     if (!failed) violation(key + " is refused, and its benchmarks never failed");
     facts_.said_refused(key);
   } else if (state == RevisionState::rejected) {

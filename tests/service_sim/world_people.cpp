@@ -129,7 +129,7 @@ void World::approve(const Key& key, const std::string& source, const std::vector
     if (deletions_.contains(step)) facts_.deletion_approved(key);
     const auto shown = shown_.find(step);
     const Shown one = shown == shown_.end() ? Shown() : shown->second;
-    facts_.approved(key, one.contents, one.rollbacks);
+    facts_.approved(key, one.contents, one.refusals);
   }
 }
 
@@ -200,6 +200,10 @@ void World::resume() {
   const auto since = facts_.suspended_since();
   facts_.not_suspended();
   resumed_ = now();
+  seen_.clear();
+  if (status->devices)
+    for (const auto& one : status->devices->devices)
+      if (one && one->differences > 0) seen_.insert(one->device);
   const bool done = said("resume", process_->service->resume(ann()));
   if (!done && !dies_ && since) facts_.suspended(*since);
   if (!quiet_ || dies_) return;

@@ -140,12 +140,12 @@ class Service:
         """Each entry of the service's log was seen once, in order; each event that was printed was sent, and the reverse."""
         for one in self.watches:
             demand(one.ended is None, "the watch of", one.kind, "ended:", one.ended)
-        printed = [one[:3] for one in self.all[self.told_before:]]
+        least = len(self.all) - self.told_before  # of what was printed; the watch may have begun a little before that
 
         def sent():
             return [one[:3] for one in self.events.events]
-        until(SLACK_S, lambda: f"as many events over the API as printed: {len(sent())} of {len(printed)}",
-              lambda: len(sent()) >= len(printed))
+        until(SLACK_S, lambda: f"as many events over the API as printed: {len(sent())} of {least}", lambda: len(sent()) >= least)
+        printed = [one[:3] for one in self.all[len(self.all) - len(sent()):]]
         demand(sent() == printed, "the API sent other events than were printed, from number",
                next((i for i, both in enumerate(zip(sent(), printed)) if both[0] != both[1]), len(printed)))
 

@@ -54,6 +54,27 @@ TEST(CircuitBreaker, CountsDevicesOfSeveralHealsWithinTheWindow) {
   EXPECT_EQ(breaker.why(), "5 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-5]");
 }
 
+TEST(CircuitBreaker, WhatSomebodySawWhenTheyClosedItIsHealedOnceMore) {
+  CircuitBreaker breaker = of_96();
+  ASSERT_EQ(breaker.admit(leaves(1, 20), kStart), Names{});
+  breaker.close(leaves(1, 20), kStart + seconds(30));
+  CircuitBreaker restarted = of_96();
+  ASSERT_TRUE(restarted.restore(breaker.to_json()));
+  for (CircuitBreaker* const one : {&breaker, &restarted}) {
+    EXPECT_EQ(one->admit(leaves(1, 20), kStart + minutes(1)), leaves(1, 20));
+    EXPECT_EQ(one->admit(leaves(17, 24), kStart + minutes(2)), leaves(17, 24)) << "four others";
+    EXPECT_EQ(one->admit(leaves(25, 25), kStart + minutes(3)), Names{});
+  }
+}
+
+TEST(CircuitBreaker, WhatWasAgreedToEndsWithTheWindowAlsoIfTimeJumpsBack) {
+  for (const auto later : {minutes(11), -minutes(1)}) {
+    CircuitBreaker breaker = of_96();
+    breaker.close(leaves(1, 20), kStart);
+    EXPECT_EQ(breaker.admit(leaves(1, 20), kStart + later), Names{});
+  }
+}
+
 TEST(CircuitBreaker, ForgetsHealsBeforeTheWindow) {
   CircuitBreaker breaker = of_96();
   breaker.admit(leaves(1, 4), kStart);
@@ -78,7 +99,7 @@ TEST(CircuitBreaker, StaysOpenUntilItIsClosed) {
   EXPECT_EQ(breaker.admit(leaves(1, 1), kStart + std::chrono::hours(1000)), Names{});
   EXPECT_TRUE(breaker.is_open());
   EXPECT_EQ(breaker.opened(), kStart);
-  breaker.close();
+  breaker.close({}, kStart);
   EXPECT_FALSE(breaker.is_open());
   EXPECT_EQ(breaker.why(), "");
   EXPECT_EQ(breaker.admit(leaves(1, 4), kStart + std::chrono::hours(1000)), leaves(1, 4));
@@ -88,7 +109,7 @@ TEST(CircuitBreaker, BeginsTheWindowAnewWhenClosed) {
   CircuitBreaker breaker = of_96();
   breaker.admit(leaves(1, 4), kStart);
   breaker.admit(leaves(5, 5), kStart);
-  breaker.close();
+  breaker.close({}, kStart);
   EXPECT_EQ(breaker.admit(leaves(6, 9), kStart), leaves(6, 9));
 }
 
@@ -149,14 +170,19 @@ struct PlainBreaker {
   std::size_t most;
   std::vector<Heal> heals{};
   bool open = false;
+  Names agreed{};
+  WallTime agreed_at{};
 
   Names admit(const Names& devices, WallTime now) {
-    Names counted = devices;
+    Names own = devices;
+    if (now - agreed_at <= minutes(10))
+      for (const std::string& one : agreed) own.erase(one);
+    Names counted = own;
     for (const Heal& one : heals)
       if (one.at >= now - minutes(10)) counted.insert(one.device);
     open = open || (!devices.empty() && counted.size() > most);
     if (open) return {};
-    for (const std::string& one : devices) heals.push_back({now, one});
+    for (const std::string& one : own) heals.push_back({now, one});
     return devices;
   }
 };
@@ -189,8 +215,9 @@ RC_GTEST_PROP(CircuitBreakerProperty, DecidesAsThePlainRuleAlsoAfterRestarts, ()
       breaker = next;
     }
     if (plain.open && *rc::gen::inRange(0, 3) == 0) {
-      breaker.close();
-      plain = {4};
+      const Names seen = any_leaves();
+      breaker.close(seen, now);
+      plain = {.most = 4, .agreed = seen, .agreed_at = now};
     }
   }
 }
@@ -206,7 +233,7 @@ RC_GTEST_PROP(CircuitBreakerProperty, TrustsNothingOfADamagedDocument, ()) {
   if (!reader.restore(document)) RC_ASSERT(reader.to_json() == before);
   const Names admitted = reader.admit(leaves(1, 2), kStart + minutes(2));
   RC_ASSERT(admitted.empty() == reader.is_open());
-  reader.close();
+  reader.close({}, kStart);
   RC_ASSERT(reader.admit(leaves(1, 2), kStart + minutes(2)).size() == 2U);
 }
 

@@ -84,6 +84,7 @@ TEST(GoalPlan, ADeletionToConfirmHoldsEveryStepOfIt) {
   EXPECT_EQ(planned.held.size(), 3U);
   EXPECT_TRUE(planned.held.contains(plan.deletion()));
   EXPECT_EQ(plan.why_held(planned.held, 2), kDeletes.why);
+  EXPECT_EQ(plan.why_held({plan.digests().front()}, 2), kDeletes.why) << "also once the deletion is approved";
   std::set<std::string> all_but = planned.steps;
   all_but.erase(plan.deletion());
   EXPECT_FALSE(plan.deletion_confirmed(all_but));

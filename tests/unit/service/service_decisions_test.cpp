@@ -184,5 +184,86 @@ TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
   EXPECT_TRUE(service->status()->breaker.empty());
 }
 
+TEST_F(ServiceLab, ResumeHealsWhatSomebodySawAndNoMore) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  const auto drift = [this] {
+    devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+    devices.at("gpu2")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+    devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  };
+  drift();
+  run_for(seconds(120));
+  ASSERT_EQ(count(Kind::breaker_opened), 1U);
+  const std::size_t began = count(Kind::change_began);
+  ASSERT_TRUE(service->resume(ann));
+  run_for(seconds(600));
+  expect_probing(0);
+  EXPECT_EQ(at("leaf0", "interface[swp1]/mtu"), Value::integer(9000));
+  EXPECT_EQ(count(Kind::breaker_opened), 1U);
+  EXPECT_EQ(count(Kind::change_began), began) << "it was healed";
+  run_for(seconds(900));
+  drift();
+  run_for(seconds(120));
+  EXPECT_EQ(count(Kind::breaker_opened), 2U) << "what was agreed to is not for good";
+}
+
+// One outage takes effects from many devices: it is no misconfiguration of many.
+TEST_F(ServiceLab, DevicesThatOnlyLackEffectsDoNotOpenTheBreaker) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  std::set<std::string> lost;
+  for (auto& [name, device] : devices) {
+    device->effects = {};
+    for (const Entry& entry : intents.at(name).want.entries())
+      if (schema_row(entry.path.row()).facet == Facet::effect && lost.insert(name).second)
+        device->set(entry.path, Value::text("lost"));
+  }
+  ASSERT_EQ(lost.size(), devices.size());
+  run_for(minutes(30));
+  EXPECT_GE(count(Kind::drift), lost.size());
+  EXPECT_EQ(count(Kind::breaker_opened), 0U);
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(5));
+  EXPECT_EQ(probing("gpu1"), Value::text("0"));
+}
+
+// What was declined before waits longer and longer for its next try.
+TEST_F(ServiceLab, ResumeHealsAtOnce) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  ASSERT_TRUE(service->suspend(ann));
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(60));
+  ASSERT_EQ(probing("gpu1"), Value::text("1"));
+  ASSERT_TRUE(service->resume(ann));
+  run_for(seconds(10));
+  EXPECT_EQ(probing("gpu1"), Value::text("0"));
+}
+
+// As on a full disk, until there is room.
+TEST_F(ServiceLab, KeptSpecsThatCantBeReadAreTriedAgain) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  kill();
+  const std::string kept = folder.path() + "/keeps/kept.cbor";
+  std::filesystem::rename(kept, kept + ".away");
+  std::filesystem::create_directory(kept);
+  source->trouble = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, "no route"}};
+  start_service();
+  run_for(minutes(10));
+  EXPECT_FALSE(service->status()->leads);
+  EXPECT_NE(service->status()->why_not_leads.find("the specs that were in force can't be read: "),
+            std::string::npos)
+      << service->status()->why_not_leads;
+  EXPECT_EQ(count(Kind::record_trouble), 1U) << "told once";
+  std::filesystem::remove(kept);
+  std::filesystem::rename(kept + ".away", kept);
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(10));
+  EXPECT_TRUE(service->status()->leads);
+  EXPECT_EQ(probing("gpu1"), Value::text("0"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -479,8 +479,11 @@ TEST_F(ServiceLab, AnotherProcessThatLeadsIsWaitedFor) {
   EXPECT_FALSE(service->status()->leads);
   EXPECT_NE(service->status()->why_not_leads.find("lockstep apply"), std::string::npos);
   EXPECT_EQ(probing("gpu1"), Value::text("1")) << "as it was found";
+  run_for(seconds(3600));
   (*other)->leadership().resign();
-  run_for(seconds(900));
+  run_for(seconds(90));
+  EXPECT_TRUE(service->status()->leads) << "soon, however long that took";
+  run_for(seconds(60));
   expect_probing(0);
 }
 
