@@ -3,8 +3,8 @@
 // Certificates carry the URI SAN `lockstep://CLUSTER/ROLE/NAME` (RFC 5280 4.2.1.6). ROLE is device,
 // controller or reader between agents and controllers: a controller may make all calls, a reader those that
 // change nothing; a device's certificate is for an agent's own end. Or it is viewer, operator or admin, of a
-// user of a service (reconciler/api), which no agent accepts. Exactly one such URI must be there: two would
-// make one key two machines.
+// user of a service (reconciler/api), or service, of that one's own end: no agent accepts these. Exactly one
+// such URI must be there: two would make one key two machines.
 #pragma once
 
 #include <openssl/x509.h>

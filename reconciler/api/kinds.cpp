@@ -53,7 +53,7 @@ constexpr std::array kActions{
               "Stops all writes until somebody resumes. Running steps finish or are rolled back."},
     // It may set a service going again that had stopped by itself.
     ActionRow{Verb::resume, Kind::cluster, "resume", Role::admin, false, false,
-              "Ends a suspension, and closes the circuit breaker."},
+              "Ends a suspension, closes the circuit breaker, and corrects what differs."},
     ActionRow{Verb::reconcile, Kind::cluster, "reconcile", Role::operator_, false, false,
               "Fetches the specs and observes the whole cluster now."},
     ActionRow{Verb::cordon, Kind::device, "cordon", Role::operator_, false, true,

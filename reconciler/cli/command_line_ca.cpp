@@ -17,7 +17,7 @@ void takes_several(CLI::App* command, const std::string& name, std::vector<std::
 
 void add_issue(CLI::App& ca, Arguments& a) {
   CLI::App* const command =
-      add(ca, a, "issue", "Make NAME.crt and NAME.key, for an agent, a service, or who calls them");
+      add(ca, a, "issue", "Make NAME.crt and NAME.key, for an agent, a service, or a client of them");
   takes_folder(command, a.ca_issue.folder);
   const std::map<std::string, PeerRole> roles{
       {"admin", PeerRole::admin},   {"controller", PeerRole::controller}, {"device", PeerRole::device},
@@ -28,7 +28,7 @@ void add_issue(CLI::App& ca, Arguments& a) {
                "nothing; service: the API of `lockstep serve`; viewer, operator, admin: users of that",
                "ROLE")
       ->required();
-  command->add_option("--name", a.ca_issue.name, "Name of the device, the service, or who calls")
+  command->add_option("--name", a.ca_issue.name, "Name of the device, service or client")
       ->required()
       ->option_text("NAME");
   takes_several(
@@ -51,7 +51,7 @@ void add_issue(CLI::App& ca, Arguments& a) {
 
 void add_ca_commands(CLI::App& app, Arguments& a) {
   CLI::App* const ca = app.add_subcommand(
-      "ca", "A certificate authority for agents, services and who calls them: files in one folder");
+      "ca", "A certificate authority for labs and twins, of agents, services and their clients: one folder");
   ca->require_subcommand(1);
 
   CLI::App* command = add(*ca, a, "init", "Make one: ca.crt, ca.key and an empty ca.crl");

@@ -142,7 +142,7 @@ void add_orders(CLI::App& app, Arguments& a) {
   };
   for (const Order& one :
        {Order{"suspend", "Stop all writes of the service until somebody resumes", false, true},
-        Order{"resume", "End a suspension, and close the circuit breaker", false, false},
+        Order{"resume", "End a suspension, close the circuit breaker, correct what differs", false, false},
         Order{"reconcile", "Fetch the specs and observe the whole cluster now", false, false},
         Order{"cordon", "Stop all writes to devices until they are uncordoned", true, true},
         Order{"uncordon", "Allow writes to devices again", true, false}}) {

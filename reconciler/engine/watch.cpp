@@ -42,7 +42,7 @@ void Watch::stop() {
   end_if_at_rest();
 }
 
-void Watch::heal_soon() {
+void Watch::retry_declined() {
   for (std::size_t device = 0; device < known_.size(); ++device) {
     if (heal_after_[device] <= executor_.now() || !differs(device)) continue;
     retry_wait_[device] = milliseconds::zero();

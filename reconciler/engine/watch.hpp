@@ -89,7 +89,7 @@ class Watch {
   // not transient.
   void start(std::function<void(Answer)> done);
   void stop();
-  void heal_soon();  // what was not tried: what hindered that is over
+  void retry_declined();  // devices whose heal was declined are due now
   bool is_healing() const { return healing_.has_value(); }
 
  private:

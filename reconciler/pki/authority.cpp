@@ -101,8 +101,8 @@ Result<std::optional<CertificateFacts>> replaced(const Pair& pair, const PeerIde
   if (facts.identity != identity)
     return Error{ErrorKind::refused,
                  pair.certificate + " is of " +
-                     (facts.identity ? facts.identity->text() : "no device, controller or reader") +
-                     ", not of " + identity.text() + "; it is left alone"};
+                     (facts.identity ? facts.identity->text() : "nobody that Lockstep knows") + ", not of " +
+                     identity.text() + "; it is left alone"};
   TRY_DONE(check_secret_file(pair.key, "private key"));  // a file that is replaced keeps its mode
   return std::optional<CertificateFacts>(std::move(facts));
 }

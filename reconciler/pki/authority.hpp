@@ -1,6 +1,6 @@
 // An own certificate authority for labs, tests and twins: a folder with ca.crt, ca.key and ca.crl, which
-// issues the certificates that agents and controllers need (drivers/agent/identity.hpp). In production, any
-// PKI whose certificates have those names serves.
+// issues the certificates of agents, services and their clients (drivers/agent/identity.hpp). In production,
+// any PKI whose certificates have those names serves.
 //
 // Contract: no clock is read: times are arguments. All keys are EC P-256, all files PEM; keys are 0600,
 // certificates and the revocation list 0644. Nothing is overwritten, except a pair of the same identity on
@@ -50,7 +50,8 @@ Result<std::string> dated_authority(const std::string& folder, const Validity& d
 struct CertificateRequest {
   PeerRole role = PeerRole::device;
   std::string name;
-  // Where a controller finds it. None: those of the certificate that is renewed; else a device's name.
+  // Where its clients find it. None: those of the certificate that is renewed; else the name of a device or
+  // service.
   std::vector<std::string> dns{};
   std::vector<std::string> addresses{};
   std::chrono::days life = kCertificateLife;

@@ -55,6 +55,7 @@ std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices
     for (const std::string& device : counted) healed_[device] = now;
     return devices;
   }
+  stopped_ = all;
   std::vector<std::string> names(all.begin(), all.end());
   sort_names(names);
   opened_ = now;
@@ -69,7 +70,9 @@ void CircuitBreaker::close(const std::set<std::string>& seen, WallTime now) {
   why_.clear();
   healed_.clear();
   agreed_.clear();
-  for (const std::string& device : seen) agreed_[device] = now;
+  std::set<std::string> all = std::exchange(stopped_, {});
+  all.insert(seen.begin(), seen.end());
+  for (const std::string& device : all) agreed_[device] = now;
 }
 
 nlohmann::json CircuitBreaker::to_json() const {
@@ -77,6 +80,7 @@ nlohmann::json CircuitBreaker::to_json() const {
   if (opened_) {
     out["opened"] = stored::time_json(*opened_);
     out["why"] = why_;
+    out["stopped"] = stopped_;
   }
   return out;
 }
@@ -89,14 +93,19 @@ Result<Done> CircuitBreaker::restore(const nlohmann::json& document) {
   }
   std::optional<WallTime> opened;
   std::string why;
+  std::set<std::string> stopped;
   if (document.contains("opened") || document.contains("why")) {
     TRY(opened, stored::time(document, "opened"));
     TRY(why, stored::text(document, "why"));
+    if (document.contains("stopped")) {
+      TRY(stopped, stored::texts(document, "stopped"));
+    }
   }
   healed_ = std::move(healed);
   agreed_ = std::move(agreed);
   opened_ = opened;
   why_ = std::move(why);
+  stopped_ = std::move(stopped);
   return Done{};
 }
 

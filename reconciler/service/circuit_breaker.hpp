@@ -5,9 +5,9 @@
 // now, and what was agreed to in the future is not. Devices, not heals, are counted: one device that is
 // healed often counts once within the window. Open means that nothing is healed by itself until somebody
 // closes it, and that includes the devices of the call that opens it; what a person applies is not counted
-// and not stopped. Devices that somebody saw when they closed it are not counted within the next window: they
-// are what was agreed to. The share is of the devices of the cluster, rounded down, and never below kLeast,
-// so that a small cluster can heal at all.
+// and not stopped. Whoever closes it agrees to the devices that opened it and to those that they saw differ:
+// these are not counted within the next window. The share is of the devices of the cluster, rounded down, and
+// never below kLeast, so that a small cluster can heal at all.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ class CircuitBreaker {
   // "7 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-7]"; empty while it is
   // closed.
   const std::string& why() const { return why_; }
-  // By somebody; the window begins anew. `seen`: the devices that differ then.
+  // By somebody; the window begins anew. `seen`: the devices that are known to differ then.
   void close(const std::set<std::string>& seen, WallTime now);
 
   // For a restart.
@@ -53,6 +53,7 @@ class CircuitBreaker {
   std::size_t devices_;
   std::map<std::string, WallTime> healed_;  // the last heal of each device within the window
   std::map<std::string, WallTime> agreed_;  // since when, by device
+  std::set<std::string> stopped_;           // while it is open: the devices that opened it
   std::optional<WallTime> opened_;
   std::string why_;
 };

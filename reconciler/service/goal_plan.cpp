@@ -55,13 +55,13 @@ PlannedSteps GoalPlan::planned() const {
 }
 
 std::string GoalPlan::why_held(const std::set<std::string>& steps, std::size_t most) const {
-  if (!deletion_.empty()) return why_confirm_;
   std::map<std::string, std::size_t> counts;
   for (std::size_t i = 0; i < digests_.size(); ++i)
     if (steps.contains(digests_[i]))
       for (const Hold& hold : plan_.steps[i].holds) ++counts[hold.reason];
   std::vector<std::pair<std::string, std::size_t>> all(counts.begin(), counts.end());
   std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  if (!deletion_.empty()) all.insert(all.begin(), {why_confirm_, 0});
   std::string out;
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) out += (i > 0 ? "; " : "") + all[i].first;
   return all.size() > most ? out + "; and others" : out;

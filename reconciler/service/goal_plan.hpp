@@ -29,8 +29,8 @@ class GoalPlan {
   const std::string& why_confirm() const { return why_confirm_; }
   PlannedSteps planned() const;
 
-  // Why these wait: what the plan deletes, as its steps are approved with that; else the reasons of their
-  // holds, the most frequent first, at most `most` of them; empty: they have none of their own.
+  // Why these wait: what the plan deletes, as its steps are approved with that, and the reasons of their
+  // holds, the most frequent first; at most `most` of them; empty: they have none of their own.
   std::string why_held(const std::set<std::string>& steps, std::size_t most) const;
 
   // Of these, the steps that write or cure something that is open now: what a gate may refuse.

@@ -38,7 +38,7 @@ struct ServiceEvent {
     resumed,            // by somebody
     cordoned,           // by somebody
     uncordoned,         // by somebody
-    record_trouble,     // decisions can't be stored
+    record_trouble,     // decisions or specs can't be stored, or kept specs not be read
     measured,           // a suite, by the clock, and no SLO is broken
     slo_broken,         // a suite, by the clock, and some SLO is
     not_measured        // a suite that was due, and why

@@ -196,7 +196,7 @@ void ServiceLoop::publish() {
   status.directory = directory_;
   status.source = source_;
   status.leads = leads_;
-  if (!leads_) status.why_not_leads = why_not_leads_;
+  if (!leads_) status.why_not_leads = store_ || kept_trouble_.empty() ? why_not_leads_ : kept_trouble_;
   status.revisions = revisions_shown();
   status.invalid = record_.revisions.bad();
   status.last_good = record_.revisions.last_good();
@@ -323,7 +323,7 @@ Result<Done> ServiceLoop::resume(SpokenBy by) {
     return Done{};
   }));
   breaker_ = std::move(closed);
-  if (watch_ && !watch_stops_) watch_->heal_soon();
+  if (watch_ && !watch_stops_) watch_->retry_declined();
   happened(ServiceEvent::Kind::resumed, cluster_object(), said_by(by));
   return Done{};
 }
@@ -348,6 +348,7 @@ void ServiceLoop::resign_if_suspended() {
 
 Result<Done> ServiceLoop::cordon(const std::string& device, SpokenBy by) {
   by.at = now();
+  const bool is_new = !record_.cordoned.contains(device);
   TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
     if (!watched_ || !watched_->session->fleet().find(device))
       return unknown("no device of this cluster is called '" + device + "'");
@@ -355,7 +356,7 @@ Result<Done> ServiceLoop::cordon(const std::string& device, SpokenBy by) {
     return Done{};
   }));
   happened(ServiceEvent::Kind::cordoned, "Device/" + device, said_by(by));
-  cordons_changed();
+  if (is_new) cordons_changed();
   return Done{};
 }
 

@@ -50,10 +50,10 @@ struct ServiceSettings {
   std::chrono::seconds fetch_timeout{120};
   std::chrono::seconds resync_every{600};
   std::chrono::seconds confirm_after{
-      2};                                // after a device changed: conditions take two looks (conditions.hpp)
-  std::chrono::seconds retry_min{5};     // of a fetch or change that failed, or leadership; doubled up to ...
-  std::chrono::seconds retry_max{600};   // ... this
-  std::chrono::seconds leads_again{60};  // ... and for leadership, which asks nobody but the state, this
+      2};                               // after a device changed: conditions take two looks (conditions.hpp)
+  std::chrono::seconds retry_min{5};    // of a fetch or change that failed, or leadership; doubled up to ...
+  std::chrono::seconds retry_max{600};  // ... this
+  std::chrono::seconds lead_retry_max{60};  // of leadership alone: to ask for it is to try a lock
   CircuitBreaker::Limits breaker{};
 };
 
@@ -257,7 +257,8 @@ class ServiceLoop {
   Doing doing_ = Doing::nothing;
 
   SourceStatus source_;
-  bool knows_kept_ = false;  // those that were kept for this start
+  bool knows_kept_ = false;   // the specs that were kept for this start
+  std::string kept_trouble_;  // why it does not
   bool fetching_ = false;
   bool fetch_again_ = false;
   bool looks_again_ = false;  // once it has fetched

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "reconciler/service/circuit_breaker.hpp"
 #include "reconciler/service/stored_fields.hpp"
 
 namespace lockstep {
@@ -57,7 +56,6 @@ Result<ServiceRecord> ServiceRecord::from_json(const Json& document) {
     TRY(out.cordoned[device], read_said(by));
   }
   TRY(const Json* const breaker, stored::field(document, "breaker"));
-  if (!breaker->is_null()) TRY_DONE(CircuitBreaker({}, 0).restore(*breaker));
   out.breaker = *breaker;
   if (document.contains("suspended")) {
     TRY(out.suspended, read_said(document["suspended"]));

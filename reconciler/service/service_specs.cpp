@@ -40,8 +40,8 @@ void ServiceLoop::with_feed(std::function<T(SpecsFeed&, const Call&)> run,
 
 // What was kept before a restart comes first, so that specs that are invalid by now, or can't be fetched,
 // leave the last good ones in force.
-// Where they can't be read now (no room to unpack them), the next fetch tries again: nothing else may be
-// valid.
+// Where they can't be read now (no room to unpack them), the next fetch tries again, and until then nothing
+// is kept in their place. What is damaged stays so.
 void ServiceLoop::begin_with_kept() {
   using Kept = Result<std::vector<LoadedSpecs>>;
   with_feed<Kept>(
@@ -52,8 +52,9 @@ void ServiceLoop::begin_with_kept() {
         return out;
       },
       [this](std::optional<Kept> kept, const std::string& why) {
-        knows_kept_ = kept && *kept;
-        if (knows_kept_) {
+        knows_kept_ = kept && (*kept || kept->error().kind == ErrorKind::invalid_spec);
+        if (kept && *kept) {
+          kept_trouble_.clear();
           for (LoadedSpecs& one : **kept)
             if (auto* const valid = std::get_if<ValidSpecs>(&one)) know(std::move(*valid));
           note_authors();
@@ -65,9 +66,9 @@ void ServiceLoop::begin_with_kept() {
 }
 
 void ServiceLoop::no_kept_specs(const std::string& why) {
-  const std::string told = "the specs that were in force can't be read: " + why;
-  if (why_not_leads_ != told) happened(ServiceEvent::Kind::record_trouble, "Source/" + source_.title, told);
-  why_not_leads_ = told;
+  std::string told = "the specs that were in force can't be read: " + why;
+  if (kept_trouble_ != told) happened(ServiceEvent::Kind::record_trouble, "Source/" + source_.title, told);
+  kept_trouble_ = std::move(told);
 }
 
 void ServiceLoop::fetch_now() {
@@ -88,7 +89,7 @@ void ServiceLoop::fetch() {
   if (stopping_) return;
   if (job_ != 0) return at(fetch_timer_, std::chrono::milliseconds(50), &ServiceLoop::fetch);
   fetching_ = true;
-  if (knows_kept_ || store_)
+  if (knows_kept_)
     fetch_newest();
   else
     begin_with_kept();
@@ -220,7 +221,7 @@ void ServiceLoop::forget_specs() {
 void ServiceLoop::keep_specs(std::function<void()> then) {
   std::vector<RevisionId> used = specs_in_use();
   if (used.size() > kKeptSpecs) used.resize(kKeptSpecs);
-  if (used == kept_specs_) return then();
+  if (used == kept_specs_ || !knows_kept_) return then();
   std::vector<Revision> all;
   for (const RevisionId& one : used) all.push_back(specs_.at(one).revision);
   with_feed<Result<Done>>(
@@ -244,7 +245,7 @@ void ServiceLoop::lead_again() {
     if (why_not_leads_ != led.error().text())
       happened(ServiceEvent::Kind::leadership_lost, cluster_object(), led.error().text());
     why_not_leads_ = led.error().text();
-    at(lead_timer_, longer(lead_wait_, settings_.leads_again), &ServiceLoop::lead_again);
+    at(lead_timer_, longer(lead_wait_, settings_.lead_retry_max), &ServiceLoop::lead_again);
   }
   resign_if_suspended();
   turn_soon();
@@ -279,13 +280,16 @@ Result<Done> ServiceLoop::take_leadership() {
 
 // A damaged record decides nothing: a person does, and it is left as it is until then.
 Result<Done> ServiceLoop::read_record(Store& store) {
+  constexpr const char* kRecord = "the service's record of its decisions";
   TRY(const std::optional<nlohmann::json> kept, store.blobs().kept(ServiceRecord::kKey));
   if (!kept) return Done{};
   Result<ServiceRecord> record = ServiceRecord::from_json(*kept);
-  if (!record) return wrap("the service's record of its decisions", std::move(record.error()));
+  if (!record) return wrap(kRecord, std::move(record.error()));
+  if (!record->breaker.is_null())
+    if (Result<Done> restored = breaker_.restore(record->breaker); !restored)
+      return wrap(kRecord, std::move(restored.error()));
   // What people said to it while the store was not known can't be: nobody could.
   record_ = *std::move(record);
-  if (!record_.breaker.is_null()) TRY_DONE(breaker_.restore(record_.breaker));
   if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
   unsaved_ = true;
   return Done{};

@@ -125,8 +125,10 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
     if (!only_effects.contains(device)) names.insert(fleet[device].name);
   const bool was_open = breaker_.is_open();
   const bool may = names.empty() ? !was_open : !breaker_.admit(names, now()).empty();
-  record_.breaker = breaker_.to_json();
-  unsaved_ = true;
+  if (nlohmann::json next = breaker_.to_json(); next != record_.breaker) {
+    record_.breaker = std::move(next);
+    unsaved_ = true;
+  }
   const bool stored = save();
   if (breaker_.is_open() && !was_open)
     happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
@@ -149,9 +151,12 @@ void ServiceLoop::saw(const WatchEvent& event) {
     happened(ServiceEvent::Kind::drift_cleared, object,
              item.path.text() + " was " + item.have.to_string() + ", and is as the specs want it");
   else if (event.kind == Kind::flapping)
-    happened(ServiceEvent::Kind::drift, object,
-             item.path.text() + " comes and goes, and is not told each time: " + item.have.to_string() +
-                 " at times, and the specs want " + item.want.to_string());
+    happened(
+        ServiceEvent::Kind::drift, object,
+        item.path.text() + " is at times " + item.have.to_string() + ", and the specs want " +
+            item.want.to_string() +
+            (event.returns > 0 ? fmt::format("; it came back {} times after it was repaired", event.returns)
+                               : "; it comes and goes, and not each time is reported"));
   else
     happened(
         ServiceEvent::Kind::drift, object,

@@ -20,10 +20,11 @@ std::vector<NamedDevice> named_devices(const Fleet& fleet) {
   return out;
 }
 
-// An entry that could not be read may be one.
-bool is_misconfigured(const DriftReport& report) {
-  return std::ranges::any_of(
-      report.items, [](const DriftEntry& one) { return one.differs() && one.state != DriftState::effect; });
+// What could not be read may be.
+bool may_be_misconfigured(const DeviceState& state, const DriftReport& report) {
+  return !state.complete() || std::ranges::any_of(report.items, [](const DriftEntry& one) {
+    return one.differs() && one.state != DriftState::effect;
+  });
 }
 
 }  // namespace
@@ -47,8 +48,10 @@ WatchSettings ClusterWatch::settings() {
       unread_.erase(device);
     else
       unread_[device] = why;
-    misconfigured_.erase(device);
-    if (is_misconfigured(report)) misconfigured_.insert(device);
+    if (may_be_misconfigured(state, report))
+      misconfigured_.insert(device);
+    else
+      misconfigured_.erase(device);
     if (!one.drivers.empty()) board_.observed(device, state, report, one.maintenance);
     problems_.observed(device, report);
   };

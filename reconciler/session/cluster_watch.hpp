@@ -90,7 +90,7 @@ class ClusterWatch {
 
   void start(std::function<void(Answer)> done);
   void stop();
-  void heal_soon() { watch_.heal_soon(); }  // what was not admitted before
+  void retry_declined() { watch_.retry_declined(); }
   bool is_healing() const { return watch_.is_healing(); }
   // As of the last turn of the loop. May be called on any thread while the watch lives.
   std::shared_ptr<const Snapshot> snapshot() const { return board_.read(); }
@@ -122,7 +122,7 @@ class ClusterWatch {
   bool stopped_ = false;
   std::map<std::size_t, std::string> unread_;  // devices that did not answer at their last read: why
   std::set<std::size_t> stood_back_;           // devices for which that was reported
-  std::set<std::size_t> misconfigured_;        // at their last read
+  std::set<std::size_t> misconfigured_;        // at their last read, as far as that shows
   PlanChoice choice_;                          // of the heal under way, like all below
   Healing healing_;
   std::vector<std::size_t> devices_;

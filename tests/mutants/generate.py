@@ -21,7 +21,7 @@ except ImportError:
 
 SEED = 12
 LINES_PER_MUTANT = 48  # about 150 of the files below
-FIRST_GENERATED = 101
+FIRST_GENERATED = 201
 
 ENGINE = """
     atoms order gather budgets waves ladders plan plan_input tied_groups link_ends far_ends remedies earlier_plan

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """run.py BUILD [--only N...] [--resume] [--jobs N]: which seeded defects the tests detect.
 
-For each defect of BUILD/mutants.json (generate.py), runs the unit tests of model, engine and session and 30 simulated
-seeds of either kind, until one fails. A defect that passes them all survives: a test is missing, or it is no defect.
+For each defect of BUILD/mutants.json (generate.py), runs the unit tests of model, engine, session and service and 30
+simulated seeds of each kind, until one fails. A defect that passes them all survives: a test is missing, or it is no defect.
 Exit code 1: a defect of seeded.py survived, or more than a tenth of the generated ones. Results so far are in
 BUILD/mutant-results.jsonl; --resume continues from there.
 """
@@ -27,6 +27,8 @@ SUITES = {  # the faster ones first
     "simulate": ["simulate", "--seed", "1", "--seeds", "30", "--devices", "12-24"],
     "simulate --others": ["simulate", "--seed", "1", "--seeds", "30", "--devices", "12-24", "--others"],
     "unit_session": ["unit_session", "--gtest_fail_fast"],
+    "unit_service": ["unit_service", "--gtest_fail_fast"],
+    "simulate_service": ["simulate_service", "--from", "1", "--seeds", "30"],
 }
 LEAST_GENERATED = 100
 LEAST_KILLED = 0.9

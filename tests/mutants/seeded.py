@@ -1,4 +1,4 @@
-"""Seeded defects: each breaks one promise of the engine or the gate. seeded.py ROOT: checks that each applies.
+"""Seeded defects: each breaks one promise of the engine, the gate or the service. seeded.py ROOT: checks that each applies.
 
 (file, the promise, the text that keeps it, the text with the defect). MUTANT is true where the defect is selected.
 The text must occur exactly once. The number of a defect is its position here, from 1.
@@ -7,6 +7,7 @@ import pathlib
 import sys
 
 DIFF, ENGINE, SESSION = "specs/model/diff.cpp", "reconciler/engine/", "reconciler/session/"
+SERVICE = "reconciler/service/"
 
 REALITY = [
     (DIFF, "what could not be read is never called different",
@@ -256,7 +257,105 @@ GATE = [
      "(!MUTANT && std::ranges::any_of(group.open, is_under_way))) return 0;"),
 ]
 
-DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE
+OF_SERVICE = [
+    (SERVICE + "revisions.cpp", "what a gate refused is not gone for again in another revision",
+     "  if (!steps.empty()) refusals_.push_back(",
+     "  if (!MUTANT && !steps.empty()) refusals_.push_back("),
+    (SERVICE + "revisions.cpp", "an approval ends where a gate refuses the step",
+     "  for (Known& one : known_)\n    std::erase_if(one.approved,",
+     "  if (!MUTANT) for (Known& one : known_)\n    std::erase_if(one.approved,"),
+    (SERVICE + "revisions.cpp", "only so many supersessions follow each other",
+     " || superseded_ >= kSupersededMax) return true;",
+     " || (!MUTANT && superseded_ >= kSupersededMax)) return true;"),
+    (SERVICE + "revisions.cpp", "a newer revision that waits supersedes nothing",
+     "if (&newer == run || newer_waits",
+     "if (&newer == run || (!MUTANT && newer_waits)"),
+    (SERVICE + "revisions.cpp", "all of an upgrade's other intents wait for an approval",
+     "const bool needs = one->former || plan.held",
+     "const bool needs = (!MUTANT && one->former) || plan.held"),
+    (SERVICE + "revisions.cpp", "an approval is of the steps that were shown",
+     "std::ranges::set_intersection(approval.steps, open, std::inserter(one->approved, one->approved.end()));",
+     "std::ranges::set_intersection(MUTANT ? open : approval.steps, open,\n"
+     "                                std::inserter(one->approved, one->approved.end()));"),
+    (SERVICE + "circuit_breaker.cpp", "devices of several heals count together",
+     "  for (const auto& [device, at] : healed_) all.insert(device);\n  if (",
+     "  if (!MUTANT) for (const auto& [device, at] : healed_) all.insert(device);\n  if ("),
+    (SERVICE + "circuit_breaker.cpp", "what was agreed to is so for ten minutes",
+     "  for (Times* const times : {&healed_, &agreed_})\n",
+     "  for (Times* const times : {&healed_, MUTANT ? &healed_ : &agreed_})\n"),
+    (SERVICE + "service_specs.cpp", "an open breaker is open after a restart",
+     "  if (!record->breaker.is_null())\n",
+     "  if (!MUTANT && !record->breaker.is_null())\n"),
+    (SERVICE + "service_specs.cpp", "specs in use are not replaced by the same ones",
+     "  specs_.try_emplace(specs.id,\n",
+     "  if (MUTANT) specs_.erase(specs.id);\n  specs_.try_emplace(specs.id,\n"),
+    (SERVICE + "service_specs.cpp", "kept specs that can't be read are tried again",
+     "        knows_kept_ = kept && (*kept ||",
+     "        knows_kept_ = MUTANT || kept && (*kept ||"),
+    (SERVICE + "service_specs.cpp", "specs of another cluster are refused",
+     "  if (cluster_ && identity_of(specs.cluster) != cluster_->identity)\n",
+     "  if (!MUTANT && cluster_ && identity_of(specs.cluster) != cluster_->identity)\n"),
+    (SERVICE + "specs_feed.cpp", "specs without their numbers are invalid",
+     "if (cluster.twin || change.empty()) return \"\";",
+     "if (MUTANT || cluster.twin || change.empty()) return \"\";"),
+    (SERVICE + "service_watch.cpp", "cordoned devices are not healed",
+     "    return record_.cordoned.contains(fleet[device].name) || !by_itself",
+     "    return (!MUTANT && record_.cordoned.contains(fleet[device].name)) || !by_itself"),
+    (SERVICE + "service_watch.cpp", "drift is healed towards what was begun and not refused",
+     "if (!may_write() || !is_in_force() || doing_",
+     "if (!may_write() || (!MUTANT && !is_in_force()) || doing_"),
+    (SERVICE + "service_watch.cpp", "what is not stored is not healed",
+     "  if (!stored || !may) return {};",
+     "  if ((!MUTANT && !stored) || !may) return {};"),
+    (SERVICE + "service_watch.cpp", "a correction that needs an approval is asked for",
+     "  if (report.verdict == ApplyVerdict::asks && watched_id_) {",
+     "  if (!MUTANT && report.verdict == ApplyVerdict::asks && watched_id_) {"),
+    (SERVICE + "service_goal.cpp", "what could not be stored has not begun",
+     "  if (!save()) {  // it has not begun,",
+     "  if (!save() && !MUTANT) {  // it has not begun,"),
+    (SERVICE + "service_goal.cpp", "a plan from before a cordon begins no change",
+     "    if (!may_write() || cordons != cordons_) return run_over(\"\");",
+     "    if (!may_write() || (!MUTANT && cordons != cordons_)) return run_over(\"\");"),
+    (SERVICE + "service_goal.cpp", "no change begins while the breaker is open",
+     "record_.revisions.next() == goal_->id && !breaker_.is_open() &&",
+     "record_.revisions.next() == goal_->id && (MUTANT || !breaker_.is_open()) &&"),
+    (SERVICE + "service_goal.cpp", "a change that its gate refused is no failure that may pass",
+     "    case ApplyVerdict::undo_failed: return is_own;\n    default:",
+     "    case ApplyVerdict::undo_failed: return !MUTANT && is_own;\n    default:"),
+    (SERVICE + "service_loop.cpp", "a suspension ends the change under way",
+     "  if (apply_) apply_->stop();\n  if (observe_) observe_->stop();\n  stop_measuring(\"the service is suspended\");",
+     "  if (!MUTANT && apply_) apply_->stop();\n  if (observe_) observe_->stop();\n"
+     "  stop_measuring(\"the service is suspended\");"),
+    (SERVICE + "service_loop.cpp", "a cordon ends a measurement",
+     "  stop_measuring(\"a device was cordoned\");",
+     "  if (!MUTANT) stop_measuring(\"a device was cordoned\");"),
+    (SERVICE + "service_loop.cpp", "who resumes agrees to what differs then",
+     "  closed.close(devices_that_differ(), by.at);",
+     "  closed.close(MUTANT ? std::set<std::string>() : devices_that_differ(), by.at);"),
+    (SERVICE + "service_bench.cpp", "nothing is measured at cordoned devices",
+     "  for (const auto& [device, by] : record_.cordoned) request.left_out",
+     "  if (!MUTANT) for (const auto& [device, by] : record_.cordoned) request.left_out"),
+    (SESSION + "cluster_bench.cpp", "an SLO is broken if it is so twice",
+     "cut_short(*seen) || is_broken_once || out_of_time_",
+     "cut_short(*seen) || (!MUTANT && is_broken_once) || out_of_time_"),
+    (SERVICE + "suite_clock.cpp", "a clock that was set back delays no measurement",
+     "    times.since = std::min(times.since, now);",
+     "    if (!MUTANT) times.since = std::min(times.since, now);"),
+    (SERVICE + "goal_plan.cpp", "all steps of a plan that deletes too much wait",
+     "if (!deletion_.empty() || is_held(plan_.steps[i])) out.held",
+     "if ((!MUTANT && !deletion_.empty()) || is_held(plan_.steps[i])) out.held"),
+    (SERVICE + "goal_plan.cpp", "what nobody approved is held in the change as well",
+     "      out.steps[i].holds.push_back({Hold::Kind::approval,",
+     "      if (!MUTANT) out.steps[i].holds.push_back({Hold::Kind::approval,"),
+    (SERVICE + "goal_plan.cpp", "a wave that does not begin holds back the next one",
+     "      if (step.wave == wave && step.remedy.empty()) may[step.id]",
+     "      if (!MUTANT && step.wave == wave && step.remedy.empty()) may[step.id]"),
+    (SERVICE + "conditions.cpp", "a status is shown after two looks that agree",
+     "one.agreeing < kLooks && !is_anew)",
+     "!MUTANT && one.agreeing < kLooks && !is_anew)"),
+]
+
+DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE + OF_SERVICE
 
 
 def why_not(root, where, old, new):

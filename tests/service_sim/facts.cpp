@@ -57,9 +57,10 @@ bool Facts::is_step_approved(const Key& key, const std::set<Content>& step) cons
   if (of_key == approved_.end()) return false;
   const auto found = of_key->second.find(step);
   if (found == of_key->second.end()) return false;
-  return found->second == refusals_ || std::ranges::none_of(step, [this](const Content& one) {
-           return held_.contains({one.setting, one.want}) || was_undone(one.setting, one.want);
-         });
+  return std::ranges::none_of(step, [&](const Content& one) {
+    const auto held = held_.find({one.setting, one.want});
+    return held != held_.end() && held->second > found->second;
+  });
 }
 
 bool Facts::waits(const Key& key, const Content& content, const std::set<Content>& step) const {

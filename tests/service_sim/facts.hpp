@@ -61,8 +61,8 @@ class Facts {
   void rolled_back(const Setting& setting, const std::string& value) { undone_.insert({setting, value}); }
   // A guilty change is held where it was to write as well, also if it could not be rolled back.
   void held(const ChangeFact& change) {
-    held_.insert(change.planned.begin(), change.planned.end());
     ++refusals_;
+    for (const auto& one : change.planned) held_[one] = refusals_;
   }
   void suspended(Time at) { suspended_ = at; }
   void not_suspended() { suspended_.reset(); }
@@ -114,8 +114,9 @@ class Facts {
   std::set<Key> deletions_;           // approved
   std::optional<Commit> accepted_{};  // by the last change that was kept, as far as that is known
   std::set<std::pair<Setting, std::string>> undone_;  // by a gate, and not approved since
-  // Planned with one that a gate rolled back: may be held, until a run that is kept as a whole writes it.
-  std::set<std::pair<Setting, std::string>> held_;
+  // Planned with one that a gate refused: may be held from then on, as only a run that is kept as a whole
+  // ends that.
+  std::map<std::pair<Setting, std::string>, std::size_t> held_;  // with which refusal
   std::optional<Time> suspended_;
   std::map<std::string, Time> cordoned_;
 };

@@ -238,8 +238,9 @@ void World::check_quiet() {
     return facts_.is_out(key_of(one.shown.revision));
   });
   if (out >= kBeforeGood && why.find("are gone") != why.npos) return count("goals whose files are gone");
-  if (first_wave_waits(*to)) return count("goals whose first wave waits");
-  for (const std::string& wrong : not_as(*to))
+  const std::set<std::string> behind = behind_the_first_wave(*to);
+  if (!behind.empty()) count("goals whose first wave waits");
+  for (const std::string& wrong : not_as(*to, behind))
     violation("quiet, and the goal is " + *to + ": " + wrong + (why.empty() ? "" : "; " + why));
   count("quiet ends at a goal");
 }

@@ -188,8 +188,9 @@ class World final : public Measurer {
   bool shows_all() const;
   std::set<Content> step_of(const std::string& device, const Key& key) const;
   std::string truth(const Setting& setting) const;
-  std::vector<std::string> not_as(const Key& key) const;
-  bool first_wave_waits(const Key& key) const;
+  std::vector<std::string> not_as(const Key& key, const std::set<std::string>& but = {}) const;
+  std::set<std::string> behind_the_first_wave(const Key& key) const;
+  static std::set<std::string> shown_to_differ(const ServiceStatus& status);
   std::optional<Key> goal();
   void violation(const std::string& what);
   void record(const std::string& what);

@@ -296,26 +296,32 @@ bool World::is_excused(const Setting& setting) const {
 }
 
 // What is not as this revision wants it, although nobody has to approve that first.
-std::vector<std::string> World::not_as(const Key& key) const {
+std::vector<std::string> World::not_as(const Key& key, const std::set<std::string>& but) const {
   std::vector<std::string> out;
   for (const auto& [name, value] : facts_.wanted(key))
-    if (!has_value(name, value) &&
+    if (!has_value(name, value) && !but.contains(device_of(name)) &&
         !facts_.waits(key, {name, truth(name), value}, step_of(device_of(name), key)))
       out.push_back(name + " is " + truth(name) + " instead of " + value);
   return out;
 }
 
-// What is left begins with a wave all of which waits: no wave behind it begins either.
-bool World::first_wave_waits(const Key& key) const {
+// Devices of later waves, where all of the first wave that is left waits: they wait behind it.
+std::set<std::string> World::behind_the_first_wave(const Key& key) const {
   const auto status = process_->service->status();
-  if (!status->plan || key_of(status->plan->revision) != key) return false;
+  const bool is_new =
+      status->plan && process_->executor->wall_time() - status->plan->at < 2 * ServiceSettings().resync_every;
+  if (!is_new || key_of(status->plan->revision) != key) return {};
   const std::vector<Step>& steps = status->plan->plan->plan().steps;
   const auto first = std::ranges::min_element(steps, {}, &Step::wave);
-  return first != steps.end() && std::ranges::all_of(steps, [&](const Step& step) {
-           const std::set<Content> all = step_of(step.device, key);
-           return step.wave != first->wave ||
-                  std::ranges::any_of(all, [&](const Content& one) { return facts_.waits(key, one, all); });
-         });
+  std::set<std::string> out;
+  for (const Step& step : steps) {
+    const std::set<Content> all = step_of(step.device, key);
+    if (step.wave > first->wave)
+      out.insert(step.device);
+    else if (std::ranges::none_of(all, [&](const Content& one) { return facts_.waits(key, one, all); }))
+      return {};
+  }
+  return out;
 }
 
 void World::check_has(const Key& key, const std::string& as) {

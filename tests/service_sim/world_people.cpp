@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "specs/language/hostlist.hpp"
 #include "world.hpp"
 
 namespace lockstep::service_simulation {
@@ -193,19 +194,32 @@ void World::suspend_or_resume() {
   if (done && !dies_ && !facts_.is_suspended()) facts_.suspended(now());
 }
 
+std::set<std::string> World::shown_to_differ(const ServiceStatus& status) {
+  std::set<std::string> out;
+  if (status.devices)
+    for (const auto& one : status.devices->devices)
+      if (one && one->differences > 0) out.insert(one->device);
+  const std::size_t names = status.breaker.rfind(": ");
+  if (names == std::string::npos) return out;
+  const auto opened_it = expand_hostlist(status.breaker.substr(names + 2));
+  if (opened_it) out.insert(opened_it->begin(), opened_it->end());
+  return out;
+}
+
 // And nobody is cordoned any more once faults have stopped.
 void World::resume() {
   const auto status = process_->service->status();
   if (quiet_ && !status->suspended && status->breaker.empty() && status->cordoned.empty()) return;
   const auto since = facts_.suspended_since();
   facts_.not_suspended();
-  resumed_ = now();
-  seen_.clear();
-  if (status->devices)
-    for (const auto& one : status->devices->devices)
-      if (one && one->differences > 0) seen_.insert(one->device);
+  const Time before = std::exchange(resumed_, now());
+  const std::set<std::string> seen_before = std::exchange(seen_, shown_to_differ(*status));
   const bool done = said("resume", process_->service->resume(ann()));
-  if (!done && !dies_ && since) facts_.suspended(*since);
+  if (!done && !dies_) {
+    if (since) facts_.suspended(*since);
+    resumed_ = before;
+    seen_ = seen_before;
+  }
   if (!quiet_ || dies_) return;
   for (const auto& [device, by] : process_->service->status()->cordoned)
     if (said("uncordon", process_->service->uncordon(device, ann()))) facts_.not_cordoned(device);

@@ -54,10 +54,13 @@ TEST(CircuitBreaker, CountsDevicesOfSeveralHealsWithinTheWindow) {
   EXPECT_EQ(breaker.why(), "5 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-5]");
 }
 
-TEST(CircuitBreaker, WhatSomebodySawWhenTheyClosedItIsHealedOnceMore) {
+TEST(CircuitBreaker, WhatOpenedItAndWhatSomebodySawWhenTheyClosedItIsNotCounted) {
   CircuitBreaker breaker = of_96();
-  ASSERT_EQ(breaker.admit(leaves(1, 20), kStart), Names{});
-  breaker.close(leaves(1, 20), kStart + seconds(30));
+  ASSERT_EQ(breaker.admit(leaves(1, 18), kStart), Names{});
+  CircuitBreaker before = of_96();
+  ASSERT_TRUE(before.restore(breaker.to_json()));
+  breaker = before;
+  breaker.close(leaves(5, 20), kStart + seconds(30));
   CircuitBreaker restarted = of_96();
   ASSERT_TRUE(restarted.restore(breaker.to_json()));
   for (CircuitBreaker* const one : {&breaker, &restarted}) {
@@ -170,6 +173,7 @@ struct PlainBreaker {
   std::size_t most;
   std::vector<Heal> heals{};
   bool open = false;
+  Names opened_it{};
   Names agreed{};
   WallTime agreed_at{};
 
@@ -180,7 +184,10 @@ struct PlainBreaker {
     Names counted = own;
     for (const Heal& one : heals)
       if (one.at >= now - minutes(10)) counted.insert(one.device);
-    open = open || (!devices.empty() && counted.size() > most);
+    if (!open && !devices.empty() && counted.size() > most) {
+      open = true;
+      opened_it = counted;
+    }
     if (open) return {};
     for (const std::string& one : own) heals.push_back({now, one});
     return devices;
@@ -217,13 +224,16 @@ RC_GTEST_PROP(CircuitBreakerProperty, DecidesAsThePlainRuleAlsoAfterRestarts, ()
     if (plain.open && *rc::gen::inRange(0, 3) == 0) {
       const Names seen = any_leaves();
       breaker.close(seen, now);
-      plain = {.most = 4, .agreed = seen, .agreed_at = now};
+      Names agreed = plain.opened_it;
+      agreed.insert(seen.begin(), seen.end());
+      plain = {.most = 4, .agreed = agreed, .agreed_at = now};
     }
   }
 }
 
 RC_GTEST_PROP(CircuitBreakerProperty, TrustsNothingOfADamagedDocument, ()) {
   CircuitBreaker writer = of_96();
+  if (*rc::gen::arbitrary<bool>()) writer.close(leaves(30, 33), kStart);
   writer.admit(leaves(1, *rc::gen::inRange(1, 5)), kStart);
   if (*rc::gen::arbitrary<bool>()) writer.admit(leaves(1, 6), kStart + minutes(1));
   CircuitBreaker reader = of_96();
@@ -247,7 +257,10 @@ TEST(CircuitBreaker, RefusesDocumentsOfOthers) {
     ASSERT_FALSE(restored) << text;
     EXPECT_EQ(restored.error().kind, ErrorKind::invalid_spec);
   }
-  for (const std::string rest : {R"("opened": 5})", R"("why": "x"})", R"("opened": "5", "why": "x"})"}) {
+  for (const std::string rest :
+       {R"("opened": 5})", R"("why": "x"})", R"("opened": "5", "why": "x"})", R"("agreed": []})",
+        R"("agreed": {"leaf1": "now"}})", R"("opened": 5, "why": "x", "stopped": 1})",
+        R"("opened": 5, "why": "x", "stopped": [1]})"}) {
     CircuitBreaker breaker = of_96();
     EXPECT_FALSE(breaker.restore(nlohmann::json::parse(healed + rest))) << rest;
     EXPECT_FALSE(breaker.is_open());

@@ -228,6 +228,78 @@ TEST_F(ServiceLab, DevicesThatOnlyLackEffectsDoNotOpenTheBreaker) {
   EXPECT_EQ(probing("gpu1"), Value::text("0"));
 }
 
+// Nothing was read yet: those that opened it are known from before.
+TEST_F(ServiceLab, ResumeRightAfterARestartHealsWhatOpenedTheBreaker) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  devices.at("gpu2")->set(probing_path(), Value::text("1"));
+  devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  run_for(seconds(120));
+  ASSERT_EQ(count(Kind::breaker_opened), 1U);
+  kill();
+  start_service();
+  while (!service->status()->leads && executor.step()) {
+  }
+  ASSERT_FALSE(service->status()->breaker.empty());
+  ASSERT_TRUE(service->resume(ann));
+  run_for(seconds(600));
+  expect_probing(0);
+  EXPECT_EQ(count(Kind::breaker_opened), 1U);
+}
+
+// It may be open.
+TEST_F(ServiceLab, ADamagedCircuitBreakerStopsItFromLeading) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  kill();
+  {
+    const auto store = open_store(state());
+    ASSERT_TRUE((*store)->leadership().take("a test"));
+    nlohmann::json record = **(*store)->blobs().kept(ServiceRecord::kKey);
+    record["breaker"] = {{"healed", {{"gpu1", "a"}}}};
+    ASSERT_TRUE((*store)->blobs().keep(ServiceRecord::kKey, record));
+  }
+  start_service();
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(30));
+  EXPECT_FALSE(service->status()->leads);
+  EXPECT_NE(service->status()->why_not_leads.find("the service's record of its decisions"), std::string::npos)
+      << service->status()->why_not_leads;
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+}
+
+TEST_F(ServiceLab, WhatComesAndGoesIsReportedAsThat) {
+  std::string observed = kDevices;
+  observed.replace(observed.find("mode: converge"), 14, "mode: observe");
+  commit("aaaa1", 0, {{"devices.yaml", observed}});
+  run_for(seconds(60));
+  for (int i = 0; i < 8; ++i) {
+    devices.at("gpu1")->set(probing_path(), Value::text(i % 2 == 0 ? "1" : "0"));
+    run_for(seconds(1));
+  }
+  const auto last = std::find_if(events.rbegin(), events.rend(),
+                                 [](const ServiceEvent& one) { return one.kind == Kind::drift; });
+  ASSERT_NE(last, events.rend());
+  EXPECT_EQ(
+      last->message,
+      "sysctl[net.ipv4.tcp_mtu_probing] is at times 1, and the specs want 0; it comes and goes, and not each "
+      "time is reported");
+}
+
+// It was repaired before the heal wrote.
+TEST_F(ServiceLab, AHealThatDidNothingIsNotReported) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  on_event = [this](const ServiceEvent& event) {
+    if (event.kind == Kind::drift) devices.at("gpu1")->set(probing_path(), Value::text("0"));
+  };
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(5));
+  EXPECT_EQ(count(Kind::drift), 1U);
+  EXPECT_EQ(count(Kind::healed) + count(Kind::heal_failed), 0U);
+}
+
 // What was declined before waits longer and longer for its next try.
 TEST_F(ServiceLab, ResumeHealsAtOnce) {
   commit("aaaa1", 0);

@@ -32,15 +32,6 @@ TEST(ServiceRecord, OfAnOlderVersionIsReadWithoutWhatThatDidNotKnow) {
   EXPECT_EQ(read->cordoned.size(), 1U);
 }
 
-// It would be closed by that, and what it holds would begin.
-TEST(ServiceRecord, ADamagedCircuitBreakerIsAnError) {
-  nlohmann::json written = sample().to_json();
-  written["breaker"] = {{"healed", {{"gpu1", "a"}}}};
-  EXPECT_FALSE(ServiceRecord::from_json(written));
-  written["breaker"] = {{"healed", nlohmann::json::object()}};
-  EXPECT_TRUE(ServiceRecord::from_json(written));
-}
-
 TEST(ServiceRecord, ADamagedAuthorNamesTheField) {
   for (const char* const field : {"author", "subject", "made"}) {
     nlohmann::json written = sample().to_json();

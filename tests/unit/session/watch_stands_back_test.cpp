@@ -26,6 +26,7 @@ class WatchStandsBack : public Lab {
         {.command = "lockstep watch --converge",
          .author = "lockstep watch",
          .converge = true,
+         .admits = std::move(admits),
          .event = {},
          .healed = [this](const Healing& healing) { healings.push_back(healing); },
          .stands_back = [this](const std::vector<std::string>& devices) { stood_back.push_back(devices); }});
@@ -44,6 +45,7 @@ class WatchStandsBack : public Lab {
     devices.at(device)->set(*Path::parse(path), value);
   }
 
+  decltype(WatchRequest::admits) admits;
   std::unique_ptr<ClusterSession> watching;
   std::unique_ptr<ClusterWatch> watch;
   std::vector<Healing> healings;
@@ -63,6 +65,35 @@ TEST_F(WatchStandsBack, FromDevicesThatAnotherRunChangedToOtherSpecs) {
   for (const std::vector<std::string>& devices : stood_back) reported.insert(devices.begin(), devices.end());
   EXPECT_EQ(reported, (std::multiset<std::string>{"gpu1", "gpu2"})) << "each once";
   EXPECT_TRUE(healings.empty());
+  end_watch();
+}
+
+// What is known to be configured as desired lacks effects alone; of what could not be read nothing is known.
+TEST_F(WatchStandsBack, SaysWhichDevicesLackOnlyEffects) {
+  apply(open());
+  session.reset();
+  std::map<std::string, std::set<bool>> only_effects;
+  admits = [&](const std::vector<std::size_t>& all, const std::set<std::size_t>& only) {
+    for (const std::size_t device : all)
+      only_effects[watching->fleet()[device].name].insert(only.contains(device));
+    return std::vector<std::size_t>();
+  };
+  begin_watch();
+  devices.at("leaf0")->effects = {};
+  for (const Entry& entry : intents.at("leaf0").want.entries())
+    if (schema_row(entry.path.row()).facet == Facet::effect) {
+      devices.at("leaf0")->set(entry.path, Value::text("lost"));
+      break;
+    }
+  change("gpu1", kWatched, Value::text("2"));
+  change("gpu2", kWatched, Value::text("2"));
+  run_for(std::chrono::minutes(2));
+  devices.at("gpu1")->unreachable = true;
+  devices.at("gpu2")->faults.unread = 1;
+  run_for(std::chrono::minutes(30));
+  EXPECT_EQ(only_effects.at("leaf0"), std::set<bool>{true});
+  EXPECT_EQ(only_effects.at("gpu1"), std::set<bool>{false});
+  EXPECT_EQ(only_effects.at("gpu2"), std::set<bool>{false});
   end_watch();
 }
 
