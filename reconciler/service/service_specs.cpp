@@ -197,11 +197,16 @@ std::vector<RevisionId> ServiceLoop::specs_in_use() const {
   if (goal_) out.push_back(goal_->id);
   if (watched_id_) out.push_back(*watched_id_);
   if (newest_) out.push_back(*newest_);
-  std::size_t before_good = 0;
+  const std::optional<RevisionId> good = record_.revisions.last_good();
+  bool from_good_on = false;
+  std::size_t others = 0;
   for (const Revisions::Shown& one : record_.revisions.shown()) {
     if (one.state == RevisionState::refused || one.state == RevisionState::rejected) continue;
-    const bool is_before_good = before_good > 0 || one.revision == record_.revisions.last_good();
-    if (is_before_good && ++before_good > kBeforeGood) break;
+    from_good_on = from_good_on || one.revision == good;
+    const bool has_files = std::ranges::any_of(
+        specs_, [&](const auto& known) { return known.first.source == one.revision.source; });
+    if (!has_files) continue;  // nor takes the place of one that has
+    if (from_good_on && ++others > kBeforeGood) break;
     out.push_back(one.revision);
   }
   // Also as this version compiles it, if another one did that last: the files are the same.

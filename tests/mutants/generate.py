@@ -60,6 +60,12 @@ def one_line(text):
     return " ".join(text.split())
 
 
+def is_ordering(expression):
+    """Whether it compares a std::strong_ordering or its like, which takes no number but a literal 0."""
+    types = (one.type.get_canonical().spelling for one in (expression, *expression.get_children()))
+    return any("_ordering" in one or "__cmp_cat" in one for one in types)
+
+
 class Finder:
     """Collects the places of one file."""
 
@@ -111,7 +117,7 @@ class Finder:
             self.condition(cursor)
         elif cursor.kind == Kind.RETURN_STMT:
             self.returned(cursor)
-        elif cursor.kind == Kind.INTEGER_LITERAL and parent.kind in OPERANDS:
+        elif cursor.kind == Kind.INTEGER_LITERAL and parent.kind in OPERANDS and not is_ordering(parent):
             own = self.source(cursor)
             if re.fullmatch(r"[01]U?", own):
                 self.swap("constant", cursor, own.replace("0", "2").replace("1", "0").replace("2", "1"))

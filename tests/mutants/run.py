@@ -84,7 +84,8 @@ def why_failed(code, text):
 
 
 def examine(build, mutant, limits):
-    for suite in SUITES:
+    of_service = mutant["file"].startswith("reconciler/service/")
+    for suite in sorted(SUITES, key=lambda one: ("service" in one) != of_service):
         why, *_ = run_suite(build, suite, mutant["number"], limits[suite])
         if why is not None:
             return {**mutant, "by": suite, "why": why}
