@@ -1,4 +1,6 @@
 // What tests/service_sim found in the service: each test is the shortest history of one defect.
+#include <sqlite3.h>
+
 #include <nlohmann/json.hpp>
 
 #include "reconciler/service/service_loop.hpp"
@@ -335,6 +337,83 @@ TEST_F(ServiceLab, KeptSpecsThatCantBeReadAreTriedAgain) {
   run_for(minutes(10));
   EXPECT_TRUE(service->status()->leads);
   EXPECT_EQ(probing("gpu1"), Value::text("0"));
+}
+
+// Nothing was stopped by the breaker: those that are known to differ.
+TEST_F(ServiceLab, WhoResumesAfterASuspensionAgreesToWhatDiffers) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  ASSERT_TRUE(service->suspend(ann));
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  devices.at("gpu2")->set(probing_path(), Value::text("1"));
+  devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  run_for(minutes(5));
+  ASSERT_TRUE(service->resume(ann));
+  run_for(minutes(5));
+  expect_probing(0);
+  EXPECT_EQ(count(Kind::breaker_opened), 0U);
+}
+
+class DecisionsCantBeStored : public ServiceLab {
+ protected:
+  // In SQL, for all connections.
+  void on_the_disk(const char* sql) {
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open((state() + "/journal.sqlite").c_str(), &other), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(other, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(other);
+    sqlite3_close(other);
+  }
+  void fill() {
+    on_the_disk("CREATE TRIGGER full BEFORE INSERT ON kept BEGIN SELECT RAISE(ABORT, 'full'); END");
+  }
+  void make_room() { on_the_disk("DROP TRIGGER full"); }
+};
+
+TEST_F(DecisionsCantBeStored, ThenDriftIsNotHealed) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  fill();
+  devices.at("gpu1")->set(probing_path(), Value::text("1"));
+  run_for(minutes(5));
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  EXPECT_NE(service->status()->record_trouble, "");
+  make_room();
+  run_for(minutes(20));
+  expect_probing(0);
+}
+
+TEST_F(DecisionsCantBeStored, ThenNothingBegins) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  on_event = [this](const ServiceEvent& event) {
+    if (event.kind == Kind::revision_valid) fill();
+  };
+  commit("bbbb1", 1);
+  run_for(minutes(5));
+  on_event = {};
+  expect_probing(0);
+  EXPECT_EQ(count(Kind::change_began), 1U);
+  make_room();
+  run_for(minutes(20));
+  expect_probing(1);
+}
+
+// While the devices are read for a plan that has it.
+TEST_F(ServiceLab, ADeviceThatIsCordonedJustBeforeAChangeIsNotChanged) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  bool is_cordoned = false;
+  devices.at("gpu1")->seen = [&](const SimulatedCall& call) {
+    const auto status = service->status();
+    if (is_cordoned || call.kind != SimulatedCall::Kind::observe || !status->run) return;
+    is_cordoned = true;
+    executor.defer([this] { EXPECT_TRUE(service->cordon("gpu2", ann)); });
+  };
+  commit("bbbb1", 1);
+  run_for(minutes(5));
+  EXPECT_TRUE(is_cordoned);
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  EXPECT_EQ(probing("gpu2"), Value::text("0"));
 }
 
 }  // namespace
