@@ -133,8 +133,7 @@ constexpr std::array<Example, 56> kExamples{{
     {"ca init",
      "lockstep ca init lab-ca --cluster rail-pod\n"
      "Whoever has ca.key can be any device, controller, user and service. In production, use certificates\n"
-     "of your own PKI "
-     "with the URI lockstep://CLUSTER/ROLE/NAME among their alternative names."},
+     "of your own PKI with the URI lockstep://CLUSTER/ROLE/NAME among their alternative names."},
     {"ca issue",
      "lockstep ca issue lab-ca --role device --name gpu1 --ip 10.0.0.1 --out gpu1\n"
      "  lockstep ca issue lab-ca --role controller --name ctl --out controller\n"

@@ -44,9 +44,9 @@ std::size_t CircuitBreaker::most() const {
 std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices, WallTime now) {
   if (opened_ || devices.empty()) return {};
   for (auto& [device, at] : healed_) at = std::min(at, now);
-  std::erase_if(agreed_, [&](const auto& one) { return one.second > now; });
-  for (Times* const times : {&healed_, &agreed_})
-    std::erase_if(*times, [&](const auto& one) { return now - one.second > limits_.within; });
+  const auto is_over = [&](const auto& one) { return now - one.second > limits_.within; };
+  std::erase_if(healed_, is_over);
+  std::erase_if(agreed_, [&](const auto& one) { return one.second > now || is_over(one); });
   std::set<std::string> counted = devices;
   std::erase_if(counted, [this](const std::string& device) { return agreed_.contains(device); });
   std::set<std::string> all = counted;

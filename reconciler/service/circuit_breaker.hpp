@@ -4,10 +4,10 @@
 // Promises: pure: time is an argument, and may jump: a heal that seems to be in the future counts as one of
 // now, and what was agreed to in the future is not. Devices, not heals, are counted: one device that is
 // healed often counts once within the window. Open means that nothing is healed by itself until somebody
-// closes it, and that includes the devices of the call that opens it; what a person applies is not counted
-// and not stopped. Whoever closes it agrees to the devices that opened it and to those that they saw differ:
-// these are not counted within the next window. The share is of the devices of the cluster, rounded down, and
-// never below kLeast, so that a small cluster can heal at all.
+// closes it, nor are the devices of the call that opens it. Changes by a person are neither counted nor
+// stopped. Whoever closes it agrees to the devices that opened it and to those that they saw differ: these
+// are not counted within the next window. The share is of the devices of the cluster, rounded down, and never
+// below kLeast, so that a small cluster can heal at all.
 #pragma once
 
 #include <chrono>

@@ -165,10 +165,7 @@ TEST_F(ServiceLab, ToDevicesAllOfItsSessionsAreOneLeader) {
 TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
   commit("aaaa1", 0);
   run_for(seconds(60));
-  for (const char* const device : {"gpu1", "gpu2", "leaf0"})
-    devices.at(device)->set(*Path::parse(device == std::string("leaf0") ? "interface[swp1]/mtu"
-                                                                        : "sysctl[net.ipv4.tcp_mtu_probing]"),
-                            device == std::string("leaf0") ? Value::integer(1500) : Value::text("1"));
+  drift_everywhere();
   run_for(seconds(3600));
   EXPECT_EQ(count(Kind::breaker_opened), 1U);
   EXPECT_FALSE(service->status()->breaker.empty());
@@ -189,12 +186,7 @@ TEST_F(ServiceLab, MoreThanTheBreakersShareIsNotHealedByItself) {
 TEST_F(ServiceLab, ResumeHealsWhatSomebodySawAndNoMore) {
   commit("aaaa1", 0);
   run_for(seconds(60));
-  const auto drift = [this] {
-    devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
-    devices.at("gpu2")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
-    devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
-  };
-  drift();
+  drift_everywhere();
   run_for(seconds(120));
   ASSERT_EQ(count(Kind::breaker_opened), 1U);
   const std::size_t began = count(Kind::change_began);
@@ -205,7 +197,7 @@ TEST_F(ServiceLab, ResumeHealsWhatSomebodySawAndNoMore) {
   EXPECT_EQ(count(Kind::breaker_opened), 1U);
   EXPECT_EQ(count(Kind::change_began), began) << "it was healed";
   run_for(seconds(900));
-  drift();
+  drift_everywhere();
   run_for(seconds(120));
   EXPECT_EQ(count(Kind::breaker_opened), 2U) << "what was agreed to is not for good";
 }
@@ -234,9 +226,7 @@ TEST_F(ServiceLab, DevicesThatOnlyLackEffectsDoNotOpenTheBreaker) {
 TEST_F(ServiceLab, ResumeRightAfterARestartHealsWhatOpenedTheBreaker) {
   commit("aaaa1", 0);
   run_for(seconds(60));
-  devices.at("gpu1")->set(probing_path(), Value::text("1"));
-  devices.at("gpu2")->set(probing_path(), Value::text("1"));
-  devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  drift_everywhere();
   run_for(seconds(120));
   ASSERT_EQ(count(Kind::breaker_opened), 1U);
   kill();
@@ -272,9 +262,7 @@ TEST_F(ServiceLab, ADamagedCircuitBreakerStopsItFromLeading) {
 }
 
 TEST_F(ServiceLab, WhatComesAndGoesIsReportedAsThat) {
-  std::string observed = kDevices;
-  observed.replace(observed.find("mode: converge"), 14, "mode: observe");
-  commit("aaaa1", 0, {{"devices.yaml", observed}});
+  commit("aaaa1", 0, {{"devices.yaml", observed_only()}});
   run_for(seconds(60));
   for (int i = 0; i < 8; ++i) {
     devices.at("gpu1")->set(probing_path(), Value::text(i % 2 == 0 ? "1" : "0"));
@@ -344,9 +332,7 @@ TEST_F(ServiceLab, WhoResumesAfterASuspensionAgreesToWhatDiffers) {
   commit("aaaa1", 0);
   run_for(seconds(60));
   ASSERT_TRUE(service->suspend(ann));
-  devices.at("gpu1")->set(probing_path(), Value::text("1"));
-  devices.at("gpu2")->set(probing_path(), Value::text("1"));
-  devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  drift_everywhere();
   run_for(minutes(5));
   ASSERT_TRUE(service->resume(ann));
   run_for(minutes(5));

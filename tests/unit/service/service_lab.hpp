@@ -107,6 +107,17 @@ class ServiceLab : public OutlivesTheLab, public Lab {
     for (const char* const device : {"gpu1", "gpu2"})
       EXPECT_EQ(probing(device), Value::text(std::to_string(value))) << device;
   }
+  // The devices, of a cluster in which nothing is healed.
+  static std::string observed_only() {
+    std::string out = kDevices;
+    return out.replace(out.find("mode: converge"), 14, "mode: observe");
+  }
+  // On three of three devices: more than the circuit breaker admits.
+  void drift_everywhere() {
+    for (const char* const device : {"gpu1", "gpu2"})
+      devices.at(device)->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+    devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  }
   RevisionState state_of(const std::string& source) const {
     for (const RevisionStatus& one : service->status()->revisions)
       if (one.shown.revision.source == source) return one.shown.state;

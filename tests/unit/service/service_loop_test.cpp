@@ -111,10 +111,6 @@ class TwoLooks : public ServiceLab {
     run_for(seconds(3));
     EXPECT_GT(gpu1().observed, first.observed);
   }
-  static std::string observed_only() {
-    std::string out = kDevices;
-    return out.replace(out.find("mode: converge"), 14, "mode: observe");
-  }
 
   const Path kProbing = *Path::parse("sysctl[net.ipv4.tcp_mtu_probing]");
 };
