@@ -14,6 +14,7 @@ import sys
 import time
 
 lockstep, pod, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+HOSTS = ["gpu1", "gpu2", "gpu3", "gpu4"]
 SLACK_S = 120  # of what takes seconds on a machine that is not busy
 
 
@@ -125,6 +126,11 @@ def mtu(device, port):
     return int(re.search(r" mtu (\d+)", run(lockstep, "twin", "exec", pod, device, "ip", "link", "show", port)).group(1))
 
 
+def ttls():
+    """Of what each host sends."""
+    return [int(run(lockstep, "twin", "exec", pod, host, "sysctl", "-n", "net.ipv4.ip_default_ttl")) for host in HOSTS]
+
+
 def main():
     run("git", "init", "-q", "--bare", "-b", "main", work / "origin.git")
     run("git", "clone", "-q", work / "origin.git", work / "clone")
@@ -175,20 +181,20 @@ def main():
 
     print("--- what the gate refuses is undone, and stays refused", flush=True)
     service.forget()
-    harmful = commit("too small", [("fabric.yaml", "maxPath: 8", "maxPaths: 8"),
-                                   ("slo.yaml", "atLeast: 60%", "atLeast: 100%")])
+    harmful = commit("no packet gets beyond the leaf", [("fabric.yaml", "maxPath: 8", "maxPaths: 16"),
+                                                        ("hosts.yaml", "  sysctl:", "  sysctl:\n    net.ipv4.ip_default_ttl: 1")])
     service.hang_up()
     service.wait_for("ChangeRefused", "Revision/" + harmful)
-    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"), "after the rollback")
+    demand(ttls() == [64] * len(HOSTS), "the hosts have", ttls(), "after the rollback")
     service.forget()
     service.hang_up()
     time.sleep(5)
     demand(not [one for one in service.events() if one["object"] == "Revision/" + harmful], "it is gone for again", service.told())
-    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
+    demand(ttls() == [64] * len(HOSTS), "the hosts have", ttls())
 
     print("--- a commit that needs approval waits for it", flush=True)
     service.forget()
-    held = commit("held", [("fabric.yaml", "maxPaths: 8", "maxPaths: 6"), ("slo.yaml", "atLeast: 100%", "atLeast: 60%"),
+    held = commit("held", [("fabric.yaml", "maxPaths: 16", "maxPaths: 6"), ("hosts.yaml", "\n    net.ipv4.ip_default_ttl: 1", ""),
                            ("policy.yaml", "selector: {}", "selector: {}, approval: {none: manual, traffic: manual}")])
     service.hang_up()
     service.wait_for("ApprovalNeeded", "Revision/" + held)
