@@ -1,5 +1,6 @@
 #include "reconciler/metrics/process_families.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -53,6 +54,14 @@ std::optional<std::array<double, 2>> memory() {
   return std::array{all * page, resident * page};
 }
 
+// mallinfo(3): bytes in use in all arenas, and in blocks that were mapped one by one. Zero: the program has
+// another allocator, such as a sanitizer's.
+std::optional<double> allocated() {
+  const struct mallinfo2 all = ::mallinfo2();
+  const std::size_t bytes = all.uordblks + all.hblkhd;
+  return bytes == 0 ? std::nullopt : std::optional(static_cast<double>(bytes));
+}
+
 std::optional<double> open_descriptors() {
   std::error_code code;
   double count = -1;  // of the folder itself
@@ -88,6 +97,8 @@ std::vector<MetricFamily> process_families() {
       bytes ? std::optional((*bytes)[0]) : std::nullopt);
   add("process_resident_memory_bytes", "Resident memory size in bytes.",
       bytes ? std::optional((*bytes)[1]) : std::nullopt);
+  add("lockstep_heap_allocated_bytes",
+      "Allocated heap memory in bytes, without what the allocator keeps for later.", allocated());
   add("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", started());
   return out;
 }

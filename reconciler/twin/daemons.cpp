@@ -305,8 +305,10 @@ Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device)
   if (!made) return Error{ErrorKind::refused, "create " + at.run_dir + ": the folder above it is gone"};
   if (record.lldp) {
     // A frame sent before the other end listens is lost, and the next would come only after 30 s
-    // (lldpcli(8)).
-    TRY_DONE(replace_file(at.config_file("lldpd"), "configure lldp tx-interval 1\n"));
+    // (lldpcli(8)). A neighbor is forgotten after interval times hold: by default after 4 s, in which a busy
+    // machine may well not run the other end's daemon. A cut cable is seen by its carrier, whatever the hold.
+    TRY_DONE(
+        replace_file(at.config_file("lldpd"), "configure lldp tx-interval 1\nconfigure lldp tx-hold 20\n"));
   }
   if (!device.routing) return Done{};
   // vtysh reads vtysh.conf and complains without it; the daemons do so for theirs.

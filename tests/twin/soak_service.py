@@ -79,11 +79,11 @@ class Watch:
 
 
 class Service:
-    def __init__(self, lockstep, pod, work, name, environment=None):
+    def __init__(self, lockstep, pod, work, name):
         self.socket, self.told, self.all = work / "api" / "api.sock", queue.Queue(), []
         self.errors = open(work / f"{name}.err", "w+")
         self.process = subprocess.Popen([lockstep, "serve", "-o", "json", "--twin", pod, "--config", work / "serve.yaml"],
-                                        stdout=subprocess.PIPE, stderr=self.errors, env={**os.environ, **(environment or {})})
+                                        stdout=subprocess.PIPE, stderr=self.errors)
         atexit.register(self.process.kill)  # does nothing once it has ended
         threading.Thread(target=self.read, daemon=True).start()
         self.watches, self.asking, self.samples = [], None, []
@@ -170,7 +170,10 @@ class Service:
         process = pathlib.Path(f"/proc/{self.process.pid}")
         status = dict(re.findall(r"(\w+):\s+(\d+)", (process / "status").read_text()))
         ticks = sum(int(one) for one in (process / "stat").read_text().rsplit(")", 1)[1].split()[11:13])
+        heap = re.search(r"^lockstep_heap_allocated_bytes (\S+)", self.ask("GET", "/metrics"), re.MULTILINE)
+        demand(heap, "the service does not tell of its heap: is it built with a sanitizer?")
         self.samples.append({"at": time.time(), "rss": 1024 * int(status["VmRSS"]), "threads": int(status["Threads"]),
+                             "heap": float(heap[1]),
                              "fds": len(os.listdir(process / "fd")), "cpu": ticks / os.sysconf("SC_CLK_TCK"),
                              "log": self.log_bytes()[0], "state": size_of(folders)})
         return self.samples[-1]
