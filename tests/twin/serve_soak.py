@@ -255,7 +255,7 @@ def main():
         step(name)
         service = Service(lockstep, pod, work, name)
         until(SLACK_S, "the specs are in force", lambda: service.has_told("ChangeKept"))
-        until(SLACK_S, "all devices were read", lambda: len(service.observed()) == len(PORTS))
+        until(SLACK_S, "all devices were read", lambda: len(service.observed()) == len(service.ready()) == len(PORTS))
         service.watch_all()
         one = Soak(service, hands, drifts, heals, random.Random(seed))
         if LONG and not heals:
