@@ -1,7 +1,6 @@
 #include "drivers/agent/identity.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "drivers/agent/tls_verify.hpp"
@@ -11,9 +10,6 @@ namespace {
 
 constexpr std::string_view kScheme = "lockstep:";
 constexpr std::string_view kPrefix = "lockstep://";
-// By PeerRole.
-constexpr std::array<std::string_view, 7> kRoles{"device",   "controller", "reader", "viewer",
-                                                 "operator", "admin",      "service"};
 constexpr std::size_t kNameMax = 253;  // characters of a DNS name (RFC 1035 2.3.4)
 
 std::string quoted(std::string_view text) { return "'" + one_line(text) + "'"; }
@@ -34,7 +30,7 @@ bool is_identity_name(std::string_view text) {
 
 std::string PeerIdentity::text() const {
   std::string out(kPrefix);
-  return out.append(cluster).append("/").append(kRoles.at(static_cast<std::size_t>(role))) + "/" + name;
+  return out.append(cluster).append("/").append(kPeerRoles.at(static_cast<std::size_t>(role))) + "/" + name;
 }
 
 Result<PeerIdentity> parse_identity(std::string_view uri) {
@@ -46,13 +42,14 @@ Result<PeerIdentity> parse_identity(std::string_view uri) {
   const std::string_view cluster = rest.substr(0, first);
   const std::string_view word = rest.substr(first + 1, second - first - 1);
   const std::string_view name = rest.substr(second + 1);
-  const auto* const role = std::find(kRoles.begin(), kRoles.end(), word);
-  if (role == kRoles.end())
+  const auto* const role = std::find(kPeerRoles.begin(), kPeerRoles.end(), word);
+  if (role == kPeerRoles.end())
     return not_an_identity(uri, "has role " + quoted(word) +
                                     ", not device, controller, reader, viewer, operator, admin or service");
   if (!is_identity_name(cluster)) return not_an_identity(uri, "has an invalid cluster name");
   if (!is_identity_name(name)) return not_an_identity(uri, "has an invalid name");
-  return PeerIdentity{std::string(cluster), static_cast<PeerRole>(role - kRoles.begin()), std::string(name)};
+  return PeerIdentity{std::string(cluster), static_cast<PeerRole>(role - kPeerRoles.begin()),
+                      std::string(name)};
 }
 
 Result<PeerIdentity> identity_of(const X509* certificate) {

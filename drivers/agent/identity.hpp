@@ -9,6 +9,7 @@
 
 #include <openssl/x509.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@
 namespace lockstep {
 
 enum class PeerRole : std::uint8_t { device, controller, reader, viewer, operator_, admin, service };
+inline constexpr auto kPeerRoles = std::to_array<std::string_view>(
+    {"device", "controller", "reader", "viewer", "operator", "admin", "service"});  // by PeerRole
 
 // Of a cluster, or of who it names: 1 to 253 characters of [A-Za-z0-9._-].
 bool is_identity_name(std::string_view text);

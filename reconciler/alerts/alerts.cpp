@@ -43,7 +43,8 @@ class Causes {
   // Whether nothing is known of what this alert is of.
   bool is_unknown(const Alert& alert) const {
     const bool may_be = alert.kind == AlertKind::drift || alert.kind == AlertKind::slo_broken;
-    return may_be && alert.cluster == cluster_ && (!status_.devices || unknown_.contains(alert.object));
+    const bool is_compared = status_.devices && (status_.in_force || alert.kind != AlertKind::drift);
+    return may_be && alert.cluster == cluster_ && (!is_compared || unknown_.contains(alert.object));
   }
 
  private:
@@ -74,8 +75,7 @@ class Causes {
     for (std::size_t i = 0; i < status_.revisions.size(); ++i) {
       const Revisions::Shown& shown = status_.revisions[i].shown;
       const std::string object = "Revision/" + shown.revision.source;
-      if (shown.state == RevisionState::waiting)
-        add(AlertKind::approval_waiting, object, "", shown.why, shown.since);
+      if (shown.asks()) add(AlertKind::approval_waiting, object, "", shown.why_waits, shown.since);
       if (i == 0 && shown.state == RevisionState::refused)
         add(AlertKind::gate_refused, object, "", shown.why, shown.since);
     }
@@ -92,7 +92,7 @@ class Causes {
   }
 
   void find_drift() {
-    if (!status_.devices) return;
+    if (!status_.devices || !status_.in_force) return;
     for (std::size_t i = 0; i < status_.devices->devices.size(); ++i) {
       const DeviceStatus* const device = status_.devices->devices[i].get();
       if (device == nullptr) {

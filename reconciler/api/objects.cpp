@@ -161,6 +161,26 @@ Json waiting_steps(const GoalPlan& plan, const std::set<std::string>& waits) {
   return out;
 }
 
+// Of a plan that is not there any more: that of a revision that was refused before a restart.
+Json steps_without_plan(const Revisions::Shown& shown) {
+  Json out = Json::array();
+  for (const std::string& digest : shown.waits) {
+    if (out.size() == kStepsShown) break;
+    out.push_back({{"digest", digest},
+                   {"changes", Json::array()},
+                   {"changesInAll", 0},
+                   {"holds", Json::array({shown.why_waits})}});
+  }
+  return out;
+}
+
+Json waiting_json(const ServiceStatus& status, const Revisions::Shown& shown) {
+  for (const std::optional<PlanStatus>* const one : {&status.plan, &status.refused})
+    if (*one && (*one)->plan && (*one)->revision == shown.revision)
+      return waiting_steps(*(*one)->plan, shown.waits);
+  return steps_without_plan(shown);
+}
+
 }  // namespace
 
 std::string cluster_name_of(const ServiceStatus& status) {
@@ -220,9 +240,7 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
   now["since"] = utc_text(shown.since);
   now["lastGood"] = status.last_good == shown.revision;
   now["waitingInAll"] = shown.waits.size();
-  now["waiting"] = Json::array();
-  if (status.plan && status.plan->plan && status.plan->revision == shown.revision)
-    now["waiting"] = waiting_steps(*status.plan->plan, shown.waits);
+  now["waiting"] = waiting_json(status, shown);
   if (status.run && status.run->revision == shown.revision) now["run"] = run_status_json(*status.run);
   now["observedGeneration"] = meta.generation;
   now["conditions"] = revision_conditions(shown);

@@ -17,16 +17,7 @@ std::chrono::sys_seconds time_now() {
 
 std::string role_of(const CertificateFacts& facts) {
   if (!facts.identity) return facts.authority_of.empty() ? "" : "authority";
-  switch (facts.identity->role) {
-    case PeerRole::device: return "device";
-    case PeerRole::controller: return "controller";
-    case PeerRole::reader: return "reader";
-    case PeerRole::viewer: return "viewer";
-    case PeerRole::operator_: return "operator";
-    case PeerRole::admin: return "admin";
-    case PeerRole::service: return "service";
-  }
-  return "";
+  return std::string(kPeerRoles.at(static_cast<std::size_t>(facts.identity->role)));
 }
 
 std::string state_of(const CertificateFacts& facts) {

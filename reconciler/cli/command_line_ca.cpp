@@ -19,10 +19,8 @@ void add_issue(CLI::App& ca, Arguments& a) {
   CLI::App* const command =
       add(ca, a, "issue", "Make NAME.crt and NAME.key, for an agent, a service, or a client of them");
   takes_folder(command, a.ca_issue.folder);
-  const std::map<std::string, PeerRole> roles{
-      {"admin", PeerRole::admin},   {"controller", PeerRole::controller}, {"device", PeerRole::device},
-      {"reader", PeerRole::reader}, {"operator", PeerRole::operator_},    {"service", PeerRole::service},
-      {"viewer", PeerRole::viewer}};
+  std::map<std::string, PeerRole> roles;
+  for (const std::string_view word : kPeerRoles) roles.emplace(word, static_cast<PeerRole>(roles.size()));
   takes_one_of(command, a, "--role", a.ca_issue.role, roles,
                "device: an agent's; controller: may make all calls to agents; reader: those that change "
                "nothing; service: the API of `lockstep serve`; viewer, operator, admin: users of that",

@@ -125,6 +125,7 @@ struct ApplyOptions {
   std::vector<Step> takes_back{};
   std::function<Result<Done>()> before_writing{};  // stores what must precede writes; on error none is made
   bool strict = false;                             // an unknown verdict fails the gate
+  bool is_heal = false;                            // corrects drift by itself
   std::chrono::milliseconds observe_timeout{10'000};
   std::chrono::milliseconds apply_timeout{30'000};
   std::chrono::milliseconds step_timeout{60'000};  // no try begins after it
@@ -142,7 +143,7 @@ struct ApplyOptions {
   // How long a step waits until nothing uses what it removes. An automatic heal always uses settle_time: a
   // longer wait would keep other devices waiting, and the heal is tried again later.
   std::chrono::milliseconds drain_time(const Policy* policy) const {
-    return choice.person && policy != nullptr && policy->drain_timeout ? *policy->drain_timeout : settle_time;
+    return !is_heal && policy != nullptr && policy->drain_timeout ? *policy->drain_timeout : settle_time;
   }
   int tries = 4;                            // of one step, for all error kinds together
   std::chrono::milliseconds back_off{200};  // after a transient error; doubles

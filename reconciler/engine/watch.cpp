@@ -42,6 +42,10 @@ void Watch::stop() {
   end_if_at_rest();
 }
 
+void Watch::look() {
+  for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
+}
+
 void Watch::retry_declined() {
   for (std::size_t device = 0; device < known_.size(); ++device) {
     if (heal_after_[device] <= executor_.now() || !differs(device)) continue;
@@ -190,7 +194,7 @@ void Watch::schedule_poll() {
     std::vector<std::uint64_t> open;
     for (const auto& [id, watched] : watched_) open.push_back(id);
     for (const std::uint64_t id : open) drain(id);
-    for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
+    look();
     schedule_poll();
   });
 }

@@ -89,6 +89,7 @@ class Watch {
   // not transient.
   void start(std::function<void(Answer)> done);
   void stop();
+  void look();            // at all devices, now
   void retry_declined();  // devices whose heal was declined are due now
   bool is_healing() const { return healing_.has_value(); }
 

@@ -79,7 +79,7 @@ void add_revisions(Families& out, const ServiceStatus& status) {
     out.add(newest == static_cast<RevisionState>(i) ? 1 : 0, {{"state", std::string(states[i])}});
   std::size_t waiting = 0;
   for (const RevisionStatus& one : status.revisions)
-    if (one.shown.state == RevisionState::waiting) waiting += one.shown.waits.size();
+    if (one.shown.asks()) waiting += one.shown.waits.size();
   out.gauge("lockstep_approvals_waiting", "Steps that wait for somebody's approval.",
             static_cast<double>(waiting));
 }
@@ -90,8 +90,7 @@ void add_change(Families& out, const ServiceStatus& status) {
             status.run ? static_cast<double>(status.run->steps) : 0);
   out.gauge("lockstep_change_steps_over", "Steps of the change that is under way that are over.",
             status.run ? static_cast<double>(status.run->over) : 0);
-  out.begin("lockstep_gates_total", "Decisions of gates on changes and on what was healed, by their verdict.",
-            MetricType::Counter);
+  out.begin("lockstep_gates_total", "Decisions of gates on changes, by their verdict.", MetricType::Counter);
   const ServiceCounts& counts = status.counts;
   for (std::size_t i = 0; i < counts.gates.size(); ++i)
     out.add(static_cast<double>(counts.gates[i]),
@@ -141,9 +140,11 @@ void add_each_device(Families& out, const Snapshot* devices, const char* name, c
     if (one) out.add(of(*one), {{"device", one->device}});
 }
 
-void add_devices(Families& out, const Snapshot* devices) {
+// `in_force`: they are compared with specs that they may be at.
+void add_devices(Families& out, const Snapshot* devices, bool in_force) {
   using Device = const DeviceStatus&;
-  add_each_device(out, devices, "lockstep_device_drifted", "1: the device differs from the specs in force.",
+  add_each_device(out, in_force ? devices : nullptr, "lockstep_device_drifted",
+                  "1: the device differs from the specs in force.",
                   [](Device device) { return condition_of(&device) == DeviceIs::drifted ? 1.0 : 0.0; });
   add_each_device(out, devices, "lockstep_device_reachable", "1: the device answered when it was last asked.",
                   [](Device device) { return device.reachable ? 1.0 : 0.0; });
@@ -164,7 +165,7 @@ std::vector<MetricFamily> status_families(const ServiceStatus& status, const Sna
   add_change(out, status);
   add_suites(out, status);
   add_device_counts(out, status, devices);
-  add_devices(out, devices);
+  add_devices(out, devices, status.in_force);
   return out.take();
 }
 

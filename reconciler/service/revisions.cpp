@@ -20,16 +20,22 @@ std::string said(const char* what, const SpokenBy& by) {
   return printable(std::string(what) + " by " + by.who + (by.reason.empty() ? "" : ": " + by.reason));
 }
 
-bool has_any(const std::set<std::string>& some, const std::set<std::string>& of) {
+bool has_any(const std::set<std::string>& some, const auto& of) {
   return std::ranges::any_of(some, [&of](const std::string& one) { return of.contains(one); });
 }
 
 }  // namespace
 
 std::set<std::string> Revisions::Known::open() const {
-  std::set<std::string> out;
-  std::ranges::set_difference(waits, approved, std::inserter(out, out.end()));
+  std::set<std::string> out = waits;
+  std::erase_if(out, [this](const std::string& step) { return approved.contains(step); });
   return out;
+}
+
+void Revisions::Known::forget_unproven() {
+  unproven.clear();
+  owed.clear();
+  is_open = false;
 }
 
 void Revisions::Known::drop_plan() {
@@ -39,6 +45,7 @@ void Revisions::Known::drop_plan() {
 
 void Revisions::Known::become(RevisionState next, std::string reason, WallTime at) {
   if (std::exchange(state, next) != next) since = at;
+  if (next != State::running) failing.clear();
   why = std::move(reason);
 }
 
@@ -90,7 +97,8 @@ void Revisions::forget_unwanted(const Known& newest) {
   forget_refusals(unwanted);
 }
 
-// "5 steps need approval: compiled to other intents by lockstep 2 than by 1; 2 were refused before: WHY".
+// "5 steps need approval: compiled to other intents by lockstep 2 than by 1; 2 were refused before: WHY"; not
+// validated: WHY.
 std::string Revisions::why_waiting(const Known& one) const {
   const std::set<std::string> open = one.open();
   std::size_t refused_before = 0;
@@ -101,11 +109,22 @@ std::string Revisions::why_waiting(const Known& one) const {
     if (refused_before++ == 0) why_refused = refusal->why;
   }
   std::string out = steps_text(open.size()) + (open.size() == 1 ? " needs" : " need") + " approval";
-  if (one.former) out += ": compiled to other intents by lockstep " + one.version + " than by " + *one.former;
+  const char* before = ": ";
+  const auto add = [&](const std::string& reason) { out += std::exchange(before, "; ") + reason; };
+  if (one.former) add("compiled to other intents by lockstep " + one.version + " than by " + *one.former);
+  if (!one.unproven.empty()) add(one.unproven);
   if (refused_before > 0)
-    out += (one.former ? "; " : ": ") + std::to_string(refused_before) +
-           (refused_before == 1 ? " was" : " were") + " refused before: " + why_refused;
+    add(std::to_string(refused_before) + (refused_before == 1 ? " was" : " were") +
+        " refused before: " + why_refused);
   return printable(out);
+}
+
+Revisions::Shown Revisions::shown_of(const Known& one) const {
+  Shown out{one.id, one.state, one.why, one.since, one.open()};
+  out.is_unproven = !one.unproven.empty();
+  out.owed = one.owed;
+  if (!out.waits.empty()) out.why_waits = why_waiting(one);
+  return out;
 }
 
 // After every event: makes the goal pending where it has to be gone for, and all others superseded.
@@ -190,15 +209,18 @@ std::set<std::string> Revisions::planned(const RevisionId& revision, const Plann
   one->may_run.clear();
   one->waits.clear();
   one->whole = plan.whole;
+  if (!one->owed.empty() && !one->is_open && !plan.to_judge) one->forget_unproven();
   for (const std::string& step : plan.steps) {
-    const bool needs = one->former || plan.held.contains(step) || refusal_of(step) != nullptr;
+    const bool needs =
+        one->former || !one->unproven.empty() || plan.held.contains(step) || refusal_of(step) != nullptr;
     if (needs && !one->approved.contains(step))
       one->waits.insert(step);
     else
       one->may_run.insert(step);
   }
   if (one->state == State::running) return one->may_run;
-  if (!one->waits.empty() && one->may_run.empty())
+  const bool measures = plan.to_judge && !one->unproven.empty();
+  if (!one->waits.empty() && one->may_run.empty() && !measures)
     one->become(State::waiting, why_waiting(*one), at);
   else if (one->state == State::waiting)
     one->become(State::pending, "", at);
@@ -236,6 +258,7 @@ void Revisions::kept(WallTime at) {
   forget_refusals(run->may_run);  // as they were approved, and a gate has passed with them
   if (run->whole && run == &known_.front()) forget_unwanted(*run);
   run->may_run.clear();
+  run->forget_unproven();
   if (has_any(run->waits, run->approved)) {
     run->become(State::pending, "approved during the last run", at);
   } else if (!run->waits.empty()) {
@@ -251,16 +274,51 @@ void Revisions::refused(const std::set<std::string>& steps, const std::string& w
   Known* const run = find_running();
   assert(run != nullptr);
   if (run == nullptr) return;
-  forget_refusals(steps);  // the newest reason is shown
-  if (!steps.empty()) refusals_.push_back({steps, printable(why), run->id.intents});
-  for (Known& one : known_)
-    std::erase_if(one.approved, [&](const std::string& step) { return steps.contains(step); });
+  refused_in_part(steps, why);
   run->may_run.clear();
-  run->waits.insert(steps.begin(), steps.end());
+  run->forget_unproven();
   run->kept = 0;
   superseded_ = 0;
   run->become(State::refused, printable(why), at);
   settle(at);
+}
+
+void Revisions::refused_in_part(const std::set<std::string>& steps, const std::string& why) {
+  Known* const run = find_running();
+  assert(run != nullptr);
+  if (run == nullptr) return;
+  forget_refusals(steps);  // the newest reason is shown
+  if (!steps.empty()) refusals_.push_back({steps, printable(why), run->id.intents});
+  const auto is_refused = [&](const std::string& step) { return steps.contains(step); };
+  for (Known& one : known_)
+    std::erase_if(one.approved, [&](const auto& step) { return is_refused(step.first); });
+  std::erase_if(run->may_run, is_refused);
+  run->waits.insert(steps.begin(), steps.end());
+}
+
+void Revisions::not_validated(const std::string& why, std::optional<std::uint64_t> owed, WallTime at) {
+  Known* const run = find_running();
+  assert(run != nullptr);
+  if (run == nullptr) return;
+  run->unproven = printable(why);
+  if (owed)
+    run->owed.insert(*owed);
+  else
+    run->is_open = true;
+  run->become(State::pending, run->unproven, at);
+  settle(at);
+}
+
+bool Revisions::validated(WallTime at) {
+  Known* const run = find_running();
+  assert(run != nullptr);
+  if (run == nullptr || run->unproven.empty() || run->open().empty()) return false;
+  run->owed.clear();
+  if (!run->is_open) run->forget_unproven();
+  run->drop_plan();
+  run->become(State::pending, "", at);
+  settle(at);
+  return true;
 }
 
 void Revisions::failed(const std::string& why, WallTime at) {
@@ -269,6 +327,22 @@ void Revisions::failed(const std::string& why, WallTime at) {
   if (run == nullptr) return;
   run->become(State::pending, printable(why), at);
   settle(at);
+}
+
+void Revisions::gate_failed(const std::string& why) {
+  Known* const run = find_running();
+  assert(run != nullptr);
+  if (run != nullptr) run->failing = printable(why);
+}
+
+void Revisions::interrupted(const std::string& why, WallTime at) {
+  Known* const run = find_running();
+  if (run == nullptr) return;
+  if (!run->failing.empty()) {
+    run->unproven = "its gate failed: " + run->failing;
+    run->is_open = true;
+  }
+  failed(why, at);
 }
 
 void Revisions::drifted(const RevisionId& revision, const std::string& why, WallTime at) {
@@ -307,7 +381,8 @@ Result<Done> Revisions::approve(const StepApproval& approval) {
         ErrorKind::conflict,
         printable("revision " + approval.revision.source +
                   ": none of these steps waits for an approval; its plan has changed, review it again")};
-  std::ranges::set_intersection(approval.steps, open, std::inserter(one->approved, one->approved.end()));
+  for (const std::string& step : approval.steps)
+    if (open.contains(step)) one->approved.insert_or_assign(step, printable(approval.by.who));
   if (one->state != State::running)
     one->become(State::pending, said("approved", approval.by), approval.by.at);
   settle(approval.by.at);
@@ -328,12 +403,12 @@ Result<Done> Revisions::reject(const RevisionId& revision, const SpokenBy& by) {
 
 std::optional<Revisions::Shown> Revisions::shown(const RevisionId& revision) const {
   const auto found = std::ranges::find(known_, revision, &Known::id);
-  return found == known_.end() ? std::nullopt : std::optional(found->shown());
+  return found == known_.end() ? std::nullopt : std::optional(shown_of(*found));
 }
 
 std::vector<Revisions::Shown> Revisions::shown() const {
   std::vector<Shown> out;
-  for (const Known& one : known_) out.push_back(one.shown());
+  for (const Known& one : known_) out.push_back(shown_of(one));
   return out;
 }
 
@@ -344,7 +419,18 @@ std::optional<RevisionId> Revisions::last_good() const {
 
 std::optional<Revisions::Shown> Revisions::running() const {
   const Known* const one = find_running();
-  return one == nullptr ? std::nullopt : std::optional(one->shown());
+  return one == nullptr ? std::nullopt : std::optional(shown_of(*one));
+}
+
+std::string Revisions::approved_by(const RevisionId& revision, const std::set<std::string>& steps) const {
+  const auto found = std::ranges::find(known_, revision, &Known::id);
+  if (found == known_.end()) return "";
+  std::set<std::string> all;
+  for (const auto& [step, who] : found->approved)
+    if (steps.contains(step) && !who.empty()) all.insert(who);
+  std::string out;
+  for (const std::string& who : all) out += (out.empty() ? "" : ", ") + who;
+  return out;
 }
 
 }  // namespace lockstep

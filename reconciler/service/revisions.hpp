@@ -17,10 +17,14 @@
 // revision of its own, all of whose steps wait for approval. An approval holds for one revision and the step
 // digests that were shown; a step that changed since waits again, the others stand. It ends when a gate
 // refuses that step, in this revision or any other.
+//
+// Where a gate could not judge what was written, all that is left of the revision needs approval, until a
+// later measurement judges it.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -71,6 +75,7 @@ struct PlannedSteps {
   std::set<std::string> steps;
   std::set<std::string> held;  // of those, the ones that need an approval by their policies
   bool whole = true;           // false: steps may be missing, as a device could not be observed
+  bool to_judge = false;       // earlier runs have left something that a run without any step measures
 };
 
 class Revisions {
@@ -103,8 +108,21 @@ class Revisions {
   bool goes_on(WallTime at);
   void kept(WallTime at);
   void refused(const std::set<std::string>& steps, const std::string& why, WallTime at);
+  // Its gate has refused these steps alone, and the rest goes on or stays: kept() or failed() follows.
+  void refused_in_part(const std::set<std::string>& steps, const std::string& why);
+  // It ended as its gate could not judge what was written, and held what is left. `owed`: its change, if a
+  // later measurement may judge that; where nothing is owed any more (PlannedSteps::to_judge), one has.
+  void not_validated(const std::string& why, std::optional<std::uint64_t> owed, WallTime at);
+  // All that was written is judged by now: if it was not before, the running one ends, to be gone for again
+  // with what is left of it. Returns whether it has ended.
+  bool validated(WallTime at);
   // It ended for a reason that may pass (a device unreachable, a window): it is gone for again.
   void failed(const std::string& why, WallTime at);
+  // Its gate has failed, and what it wrote is being rolled back.
+  void gate_failed(const std::string& why);
+  // After a restart: nobody knows how far the running one came. Where its gate had failed, nothing of it is
+  // gone for again without approval.
+  void interrupted(const std::string& why, WallTime at);
   // The goal had been kept, and its devices differ from it in a way that is not healed by itself: it is gone
   // for again, with the approvals that it needs. Nothing happens while another revision is the goal.
   void drifted(const RevisionId& revision, const std::string& why, WallTime at);
@@ -123,14 +141,24 @@ class Revisions {
     RevisionId revision;
     RevisionState state{};
     std::string why{};
-    WallTime since{};               // of the state
-    std::set<std::string> waits{};  // the steps that need approval, by its last plan
+    WallTime since{};                // of the state
+    std::set<std::string> waits{};   // the steps that need approval, by its last plan
+    std::string why_waits{};         // "2 steps need approval: WHY"; empty: none does
+    bool is_unproven = false;        // its last gate could not judge what was written
+    std::set<std::uint64_t> owed{};  // changes that a later measurement may judge
+    // Somebody is asked to approve a part of it: it is the goal, or runs.
+    bool asks() const {
+      using enum RevisionState;
+      return !waits.empty() && (state == waiting || state == pending || state == running);
+    }
   };
   std::vector<Shown> shown() const;  // newest first
   std::optional<Shown> shown(const RevisionId& revision) const;
   // The last one that was kept, and not refused or rejected since.
   std::optional<RevisionId> last_good() const;
   std::optional<Shown> running() const;
+  // "operator ann, admin bob": who approved any of these steps of it; empty: nobody.
+  std::string approved_by(const RevisionId& revision, const std::set<std::string>& steps) const;
   struct Invalid {
     std::string source;
     std::string why;
@@ -152,17 +180,21 @@ class Revisions {
     WallTime since{};
     std::uint64_t kept = 0;             // the number of its last keep; 0: never
     std::optional<std::string> former;  // the version that compiled its source otherwise: all steps wait
+    std::string unproven;               // why its last gate could not judge: all steps wait; empty: it could
+    std::set<std::uint64_t> owed;       // changes that a later measurement may judge
+    bool is_open = false;               // no measurement can say the rest: somebody has to
+    std::string failing;                // why the gate of its run has failed
     // By the last plan, while it may serve; what was approved since is in `waits` all the same.
     std::set<std::string> may_run;
     std::set<std::string> waits;
     bool whole = true;
-    std::set<std::string> approved;
+    std::map<std::string, std::string> approved;  // by whom
 
     std::set<std::string> open() const;  // `waits` without `approved`
     bool is_out() const { return state == RevisionState::refused || state == RevisionState::rejected; }
     void drop_plan();
+    void forget_unproven();
     void become(RevisionState next, std::string reason, WallTime at);
-    Shown shown() const { return {id, state, why, since, open()}; }
   };
   struct Refusal {
     std::set<std::string> steps;
@@ -185,6 +217,7 @@ class Revisions {
   Result<Known*> find_open(const RevisionId& revision);
   const Refusal* refusal_of(const std::string& step) const;
   std::string why_waiting(const Known& one) const;
+  Shown shown_of(const Known& one) const;
   void forget_refusals(const std::set<std::string>& steps);
   void forget_unwanted(const Known& newest);
   void settle(WallTime at);

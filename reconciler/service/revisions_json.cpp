@@ -28,16 +28,51 @@ Result<const Json*> list(const Json& json, const char* name) {
   return value;
 }
 
+Result<std::set<std::uint64_t>> read_owed(const Json& json) {
+  TRY(const Json* const all, list(json, "owed"));
+  std::set<std::uint64_t> out;
+  for (const Json& one : *all) {
+    if (!one.is_number_unsigned()) return stored::damaged("'owed' has what is no change");
+    out.insert(one.get<std::uint64_t>());
+  }
+  return out;
+}
+
+// Who approved each step; older versions stored the steps alone.
+Result<std::map<std::string, std::string>> read_approved(const Json& json) {
+  std::map<std::string, std::string> out;
+  TRY(const std::set<std::string> steps, stored::texts(json, "approved"));
+  for (const std::string& step : steps) out.emplace(step, "");
+  if (!json.contains("approvedBy")) return out;
+  const Json& by = json["approvedBy"];
+  if (!by.is_object()) return stored::damaged("'approvedBy' is not an object");
+  for (const auto& [step, who] : by.items()) {
+    if (!who.is_string() || !out.contains(step)) return stored::damaged("'approvedBy' has " + step);
+    out[step] = who.get<std::string>();
+  }
+  return out;
+}
+
 }  // namespace
 
 Json Revisions::known_json(const Known& one) {
-  Json out{{"source", one.id.source}, {"intents", one.id.intents},
-           {"version", one.version},  {"state", to_string(one.state)},
-           {"why", one.why},          {"since", stored::time_json(one.since)},
-           {"kept", one.kept},        {"mayRun", one.may_run},
-           {"waits", one.waits},      {"whole", one.whole},
-           {"approved", one.approved}};
+  Json out{{"source", one.id.source},  {"intents", one.id.intents},
+           {"version", one.version},   {"state", to_string(one.state)},
+           {"why", one.why},           {"since", stored::time_json(one.since)},
+           {"kept", one.kept},         {"mayRun", one.may_run},
+           {"waits", one.waits},       {"whole", one.whole},
+           {"approved", Json::array()}};
+  for (const auto& [step, who] : one.approved) {
+    out["approved"].push_back(step);
+    out["approvedBy"][step] = who;
+  }
   if (one.former) out["former"] = *one.former;
+  if (!one.unproven.empty()) {
+    out["unproven"] = one.unproven;
+    out["owed"] = one.owed;
+    out["open"] = one.is_open;
+  }
+  if (!one.failing.empty()) out["failing"] = one.failing;
   return out;
 }
 
@@ -72,9 +107,17 @@ Result<Revisions::Known> Revisions::read_known(const Json& json) {
   TRY(one.may_run, stored::texts(json, "mayRun"));
   TRY(one.waits, stored::texts(json, "waits"));
   TRY(one.whole, stored::flag(json, "whole"));
-  TRY(one.approved, stored::texts(json, "approved"));
+  TRY(one.approved, read_approved(json));
   if (json.contains("former")) {
     TRY(one.former, stored::text(json, "former"));
+  }
+  if (json.contains("unproven")) {
+    TRY(one.unproven, stored::text(json, "unproven"));
+    TRY(one.owed, read_owed(json));
+    TRY(one.is_open, stored::flag(json, "open"));
+  }
+  if (json.contains("failing")) {
+    TRY(one.failing, stored::text(json, "failing"));
   }
   return one;
 }

@@ -85,17 +85,19 @@ void ServiceLoop::plan() {
   });
 }
 
-Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) const {
+Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) {
   const ClusterSession& session = *goal_->served->session;
   TRY(Plan plan, session.plan(states));
+  TRY(const Unjudged unjudged, session.unjudged());
+  goal_->to_judge = settings_.measures && unjudged.to_judge();
   TRY(const Deletion deletion, session.deletion_by(plan));
   return GoalPlan(std::move(plan), deletion, session.not_observed(states).empty());
 }
 
 void ServiceLoop::adopt(GoalPlan plan) {
-  const std::optional<RevisionId> waited = record_.revisions.waiting();
-  const std::set<std::string> asked = waited ? shown_of(*waited).waits : std::set<std::string>();
+  const std::set<std::string> asked = shown_of(goal_->id).waits;
   PlannedSteps steps = plan.planned();
+  steps.to_judge = goal_->to_judge;
   goal_->may_run = record_.revisions.planned(goal_->id, steps, now());
   // Where all that may run comes after what waits, the revision waits.
   const bool some_wait = !goal_->may_run.empty() && goal_->may_run.size() < steps.steps.size();
@@ -108,15 +110,22 @@ void ServiceLoop::adopt(GoalPlan plan) {
   goal_->planned = now();
   goal_->look_at = seams_.executor.now() + with_jitter(settings_.resync_every);
   unsaved_ = true;
-  if (record_.revisions.waiting() != goal_->id) return;
-  if (const Revisions::Shown waiting = shown_of(goal_->id); waiting.waits != asked) ask_for_approval(waiting);
+  const Revisions::Shown shown = shown_of(goal_->id);
+  if (!std::ranges::includes(asked, shown.waits)) ask_for_approval(shown);
 }
 
-void ServiceLoop::ask_for_approval(const Revisions::Shown& waiting) {
+void ServiceLoop::ask_for_approval(const Revisions::Shown& shown) {
   constexpr std::size_t kReasons = 2;  // a choice: one line
-  const std::string why = goal_->plan->why_held(waiting.waits, kReasons);
-  happened(ServiceEvent::Kind::approval_needed, "Revision/" + waiting.revision.source,
-           waiting.why + (why.empty() ? "" : ": " + why));
+  const std::string why = goal_->plan->why_held(shown.waits, kReasons);
+  happened(ServiceEvent::Kind::approval_needed, "Revision/" + shown.revision.source,
+           shown.why_waits + (why.empty() ? "" : ": " + why));
+}
+
+// Something of it can be done now: a step, or the measurement that a gate could not make, without any step.
+bool ServiceLoop::has_something_to_do() const {
+  const GoalPlan& plan = *goal_->plan;
+  const bool measures = goal_->to_judge && shown_of(goal_->id).is_unproven;
+  return plan.plan().empty() || measures || plan.can_begin(goal_->may_run) > 0;
 }
 
 Revisions::Shown ServiceLoop::shown_of(const RevisionId& id) const {
@@ -129,7 +138,7 @@ std::string ServiceLoop::why_not_begin() {
   const GoalPlan& plan = *goal_->plan;
   if (record_.revisions.next() != goal_->id) return shown_of(goal_->id).why;
   if (breaker_.is_open()) return "the circuit breaker is open, until somebody resumes: " + breaker_.why();
-  if (plan.plan().empty() || plan.can_begin(goal_->may_run) > 0) return "";
+  if (has_something_to_do()) return "";
   if (const std::set<std::string> held = plan.wait_for_windows(goal_->may_run); !held.empty()) {
     goal_->look_at = std::min(goal_->look_at, seams_.executor.now() + until_window(held));
     return fmt::format("devices that wait for a window of their policy: {}", held.size());
@@ -199,7 +208,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   const GoalPlan& plan = *goal_->plan;
   const bool has_work = !plan.plan().empty() || run_->to_judge;
   const bool begins = record_.revisions.next() == goal_->id && !breaker_.is_open() &&
-                      (plan.plan().empty() || run_->to_judge || plan.can_begin(goal_->may_run) > 0);
+                      (run_->to_judge || has_something_to_do());
   if (!begins) {
     run_over("");
     return Done{};
@@ -219,13 +228,16 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
     return Done{};
   }
   run_->request.approved = plan.approved(goal_->may_run);
+  run_->request.approved_by = record_.revisions.approved_by(goal_->id, goal_->may_run);
   run_->request.deletion_confirmed = plan.deletion_confirmed(goal_->may_run);
   run_->status.steps = plan.plan().steps.size();
   run_->status.waves = plan.plan().waves();
   run_->status.devices = std::make_shared<const std::set<std::string>>(plan.changes(goal_->may_run));
   doing_ = Doing::applying;
+  const bool only_measures = run_->to_judge && plan.can_begin(goal_->may_run) == 0;
   happened(ServiceEvent::Kind::change_began, "Revision/" + goal_->id.source,
-           fmt::format("{} step{}", run_->status.steps, run_->status.steps == 1 ? "" : "s"));
+           only_measures ? "no step: what is not validated yet is measured"
+                         : fmt::format("{} step{}", run_->status.steps, run_->status.steps == 1 ? "" : "s"));
   apply_ = session.make_apply(plan.to_run(goal_->may_run), std::move(left), run_->request, hooks());
   apply_->start([this](Applied applied) {
     seams_.executor.defer(callbacks_.bind([this, applied = std::move(applied)] {
@@ -268,7 +280,13 @@ ApplyHooks ServiceLoop::hooks() {
   // A gate that fails is followed by a rollback, which nothing supersedes.
   hooks.progress.gate = [this](const GateResult& gate) {
     ++counts_.gates[static_cast<std::size_t>(gate.verdict)];
-    if (gate.verdict != GateVerdict::fail) seams_.executor.defer(callbacks_.bind([this] { gate_decided(); }));
+    if (gate.verdict != GateVerdict::fail) {
+      seams_.executor.defer(callbacks_.bind([this] { gate_decided(); }));
+    } else if (run_ && !run_->superseded) {
+      record_.revisions.gate_failed(gate.why);
+      unsaved_ = true;
+      turn_soon();  // stores it
+    }
   };
   return hooks;
 }
@@ -282,39 +300,25 @@ void ServiceLoop::gate_decided() {
 
 // Its outcome ---------------------------------------------------------------------------------------------
 
-void ServiceLoop::applied(const Applied& applied) {
-  ++counts_.changes;
-  const ApplyReport& report = applied.report;
-  const std::string verdict(to_string(report.verdict));
-  const std::string object = "Revision/" + run_->id.source;
-  const std::string why = report.gate && !report.gate->why.empty() ? report.gate->why : verdict;
-  using Kind = ServiceEvent::Kind;
-  if (run_->superseded) {
-    happened(Kind::change_superseded, object, shown_of(run_->id).why, report);
-    return run_over("");
+namespace {
+
+// Hosts that were new with this change, and were rolled back alone; none: all of it was.
+std::set<std::string> undone_hosts(const ApplyReport& report) {
+  std::set<std::string> out;
+  for (const UndoneChange& one : report.undone) {
+    if (one.change != report.change_id) continue;
+    if (one.hosts.empty()) return {};
+    out.insert(one.hosts.begin(), one.hosts.end());
   }
-  // Each is stored before it is told.
-  switch (end_of(applied)) {
-    case RunEnd::kept: {
-      record_.revisions.kept(now());
-      const std::string waits = shown_of(run_->id).why;
-      run_over("");
-      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits, report);
-    }
-    case RunEnd::refused:
-      record_.revisions.refused(goal_->plan->without_stand_bys(goal_->may_run), why, now());
-      run_over("");
-      return happened(Kind::change_refused, object, why, report);
-    case RunEnd::failed: break;
-  }
-  const std::string reason =
-      applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
-  record_.revisions.failed(reason, now());
-  run_over(reason);
-  happened(Kind::change_failed, object, reason, report);
+  return out;
 }
 
-namespace {
+// All of it is done but what was rolled back.
+bool is_rest_done(const ApplyReport& report) {
+  return std::ranges::all_of(report.steps, [](const StepResult& one) {
+    return is_good(one.state) || one.state == StepState::undone;
+  });
+}
 
 // Whether its gate refused what it had written itself: rolled back, or to be, or quarantined.
 bool is_refusal(const ApplyReport& report) {
@@ -330,9 +334,86 @@ bool is_refusal(const ApplyReport& report) {
 
 }  // namespace
 
+void ServiceLoop::applied(const Applied& applied) {
+  ++counts_.changes;
+  const ApplyReport& report = applied.report;
+  const std::string verdict(to_string(report.verdict));
+  const std::string object = "Revision/" + run_->id.source;
+  const std::string why = report.gate && !report.gate->why.empty() ? report.gate->why : verdict;
+  using Kind = ServiceEvent::Kind;
+  if (run_->superseded) {
+    happened(Kind::change_superseded, object, shown_of(run_->id).why, report);
+    return run_over("");
+  }
+  // Each is stored before it is told.
+  switch (end_of(applied)) {
+    case RunEnd::kept: {
+      if (!report.owes && record_.revisions.validated(now())) {
+        run_over("");
+        return happened(Kind::change_kept, object, "what was written is validated by now; the rest goes on",
+                        report);
+      }
+      record_.revisions.kept(now());
+      const std::string waits = shown_of(run_->id).why;
+      run_over("");
+      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits, report);
+    }
+    case RunEnd::refused_in_part: {
+      record_.revisions.refused_in_part(steps_on(undone_hosts(report)), why);
+      const std::string goes_on = why_not_kept(report, goal_->plan->plan().steps);
+      if (is_rest_done(report))
+        record_.revisions.kept(now());
+      else
+        record_.revisions.failed(goes_on, now());
+      run_over("");
+      return happened(Kind::change_refused, object, goes_on, report);
+    }
+    case RunEnd::refused:
+      record_.revisions.refused(refused_steps(), why, now());
+      refused_ = PlanStatus{goal_->id, goal_->plan, goal_->planned};
+      run_over("");
+      return happened(Kind::change_refused, object, why, report);
+    case RunEnd::failed: break;
+  }
+  const std::string reason =
+      applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
+  const bool held = report.verdict == ApplyVerdict::not_validated && report.count(StepState::held) > 0;
+  if (held)
+    record_.revisions.not_validated(reason, report.owes ? std::optional(report.change_id) : std::nullopt,
+                                    now());
+  else
+    record_.revisions.failed(reason, now());
+  run_over(reason);
+  happened(Kind::change_failed, object, reason, report);
+}
+
+// Of the goal's plan.
+std::set<std::string> ServiceLoop::steps_on(const std::set<std::string>& devices) const {
+  std::set<std::string> out;
+  const GoalPlan& plan = *goal_->plan;
+  for (std::size_t i = 0; i < plan.digests().size(); ++i)
+    if (devices.contains(plan.plan().steps[i].device)) out.insert(plan.digests()[i]);
+  return plan.without_stand_bys(out);
+}
+
+// Where it measured what an earlier run of the same revision had written, the rest wants the same.
+std::set<std::string> ServiceLoop::refused_steps() const {
+  std::set<std::string> out = goal_->may_run;
+  if (const Revisions::Shown shown = shown_of(goal_->id); shown.is_unproven)
+    out.insert(shown.waits.begin(), shown.waits.end());
+  return goal_->plan->without_stand_bys(out);
+}
+
 ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
   // What a gate refused is refused, also if the ledger could not take that.
-  if (is_refusal(applied.report)) return RunEnd::refused;
+  if (is_refusal(applied.report))
+    return applied.report.verdict == ApplyVerdict::undone_in_part && !undone_hosts(applied.report).empty()
+               ? RunEnd::refused_in_part
+               : RunEnd::refused;
+  const std::set<std::uint64_t> owed = shown_of(run_->id).owed;
+  if (std::ranges::any_of(applied.report.undone,
+                          [&](const UndoneChange& one) { return owed.contains(one.change); }))
+    return RunEnd::refused;
   if (!applied.accepted || applied.report.unjournalled) return RunEnd::failed;
   switch (applied.report.verdict) {
     case ApplyVerdict::kept:

@@ -201,7 +201,9 @@ void ServiceLoop::publish() {
   status.invalid = record_.revisions.bad();
   status.last_good = record_.revisions.last_good();
   status.watched = watched_id_;
+  status.in_force = is_in_force();
   if (goal_ && goal_->plan) status.plan = PlanStatus{goal_->id, goal_->plan, goal_->planned};
+  status.refused = refused_;
   if (run_) status.run = run_->status;
   status.why_not_run = why_not_run_;
   status.suspended = record_.suspended;
@@ -317,11 +319,15 @@ Result<Done> ServiceLoop::resume(SpokenBy by) {
   if (record_.suspended && !leads_) TRY_DONE(take_leadership());
   CircuitBreaker closed = breaker_;
   closed.close(devices_that_differ(), by.at);
-  TRY_DONE(say([&](ServiceRecord& record) -> Result<Done> {
+  const Result<Done> stored = say([&](ServiceRecord& record) -> Result<Done> {
     record.suspended.reset();
     record.breaker = closed.to_json();
     return Done{};
-  }));
+  });
+  if (!stored) {
+    resign_if_suspended();
+    return stored;
+  }
   breaker_ = std::move(closed);
   if (watch_ && !watch_stops_) watch_->retry_declined();
   happened(ServiceEvent::Kind::resumed, cluster_object(), said_by(by));

@@ -100,7 +100,7 @@ class ServiceLoop {
 
  private:
   using Opened = Result<std::shared_ptr<ServedSession>>;
-  enum class RunEnd : std::uint8_t { kept, refused, failed };
+  enum class RunEnd : std::uint8_t { kept, refused, refused_in_part, failed };
   // What is under way of the goal, one at a time.
   enum class Doing : std::uint8_t {
     nothing,
@@ -121,6 +121,7 @@ class ServiceLoop {
     std::shared_ptr<ServedSession> served;
     std::shared_ptr<const GoalPlan> plan{};
     std::set<std::string> may_run{};  // of `plan`
+    bool to_judge = false;            // changes of earlier runs, when it was planned
     WallTime planned{};
     Time look_at{};  // when it is to be planned next
   };
@@ -204,9 +205,11 @@ class ServiceLoop {
   Result<Done> choose();
   void observe(std::function<void(const std::vector<DeviceState>&)> then);
   void plan();
-  Result<GoalPlan> plan_of(const std::vector<DeviceState>& states) const;
+  Result<GoalPlan> plan_of(const std::vector<DeviceState>& states);
   void adopt(GoalPlan plan);
-  void ask_for_approval(const Revisions::Shown& waiting);
+  void ask_for_approval(const Revisions::Shown& shown);
+  bool has_something_to_do() const;
+  std::set<std::string> steps_on(const std::set<std::string>& devices) const;
   Revisions::Shown shown_of(const RevisionId& id) const;
   std::string why_not_begin();
   std::chrono::milliseconds until_window(const std::set<std::string>& devices) const;
@@ -217,6 +220,7 @@ class ServiceLoop {
   void gate_decided();
   void applied(const Applied& applied);
   RunEnd end_of(const Applied& applied) const;
+  std::set<std::string> refused_steps() const;
   void keep_as_is(const Result<Done>& accepted);
   void run_over(const std::string& why);
   void drop_goal();
@@ -261,6 +265,7 @@ class ServiceLoop {
   std::string kept_trouble_;  // why it does not
   bool fetching_ = false;
   bool fetch_again_ = false;
+  bool fetch_lost_ = false;   // the answer of the last fetch came too late
   bool looks_again_ = false;  // once it has fetched
   std::uint64_t job_ = 0;     // of the feed; 0: none is under way
   std::uint64_t fetch_timer_ = 0;
@@ -288,6 +293,7 @@ class ServiceLoop {
 
   std::optional<Goal> goal_;
   std::optional<Run> run_;
+  std::optional<PlanStatus> refused_;  // ServiceStatus::refused
   std::string why_not_run_;
   Time goal_at_{};  // nothing is done about it before
   std::chrono::milliseconds goal_wait_{0};

@@ -15,6 +15,21 @@ constexpr const char* kSpecsKey = "specs";  // fetches and loads are serial
 constexpr std::size_t kBeforeGood = 3;
 constexpr std::size_t kKeptSpecs = 5;
 
+// Trouble of the way to the source, not of the commit there: the next commit ends that.
+bool may_pass(SourceTrouble trouble) {
+  switch (trouble) {
+    case SourceTrouble::unreachable:
+    case SourceTrouble::denied:
+    case SourceTrouble::not_found:
+    case SourceTrouble::broken:
+    case SourceTrouble::local: return true;
+    case SourceTrouble::too_large:
+    case SourceTrouble::not_allowed:
+    case SourceTrouble::not_verified: break;
+  }
+  return false;
+}
+
 }  // namespace
 
 // One call of the feed on a worker; `then`: with its answer, or none and the reason.
@@ -97,12 +112,13 @@ void ServiceLoop::fetch() {
 
 void ServiceLoop::fetch_newest() {
   if (stopping_) return;
-  with_feed<FetchedSpecs>([](SpecsFeed& specs, const Call& call) { return specs.fetch(call); },
-                          [this](std::optional<FetchedSpecs> specs, const std::string& why) {
-                            if (!specs)
-                              specs = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, why}};
-                            fetched(*std::move(specs));
-                          });
+  with_feed<FetchedSpecs>(
+      [again = fetch_lost_](SpecsFeed& specs, const Call& call) { return specs.fetch(call, again); },
+      [this](std::optional<FetchedSpecs> specs, const std::string& why) {
+        fetch_lost_ = !specs;
+        if (!specs) specs = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, why}};
+        fetched(*std::move(specs));
+      });
 }
 
 void ServiceLoop::fetched(FetchedSpecs specs) {
@@ -114,7 +130,7 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
       happened(ServiceEvent::Kind::source_trouble, "Source/" + source_.title, trouble->error.text());
     source_.trouble = trouble->trouble;
     source_.why = trouble->error.text();
-    wait = longer(fetch_wait_);
+    if (may_pass(trouble->trouble)) wait = longer(fetch_wait_);
   } else {
     if (source_.trouble) happened(ServiceEvent::Kind::source_recovered, "Source/" + source_.title, "");
     source_.trouble.reset();
@@ -127,6 +143,7 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
   if (std::exchange(looks_again_, false)) {
     if (record_.begun) record_.revisions.drifted(*record_.begun, "asked to look again", now());
     look_now();
+    if (watch_ && !watch_stops_) watch_->look();
   }
   at(fetch_timer_, std::exchange(fetch_again_, false) ? std::chrono::milliseconds(0) : wait,
      &ServiceLoop::fetch);
@@ -162,10 +179,12 @@ void ServiceLoop::took(ValidSpecs specs) {
 void ServiceLoop::note_newest() {
   if (!newest_) return;
   const bool is_new = !record_.revisions.shown(*newest_);
+  const std::vector<Revisions::Shown> before = record_.revisions.shown();
   record_.revisions.valid(*newest_, settings_.version, now());
   unsaved_ = true;
+  // Also of a branch that went back: the wait is that of the one before.
+  if (before.empty() || before.front().revision != *newest_) look_now();
   if (is_new) {
-    look_now();
     happened(ServiceEvent::Kind::revision_valid, "Revision/" + newest_->source,
              specs_[*newest_].revision.subject);
   }
@@ -295,7 +314,7 @@ Result<Done> ServiceLoop::read_record(Store& store) {
       return wrap(kRecord, std::move(restored.error()));
   // What people said to it while the store was not known can't be: nobody could.
   record_ = *std::move(record);
-  if (record_.revisions.running()) record_.revisions.failed("the service ended before it did", now());
+  record_.revisions.interrupted("the service ended before it did", now());
   unsaved_ = true;
   return Done{};
 }

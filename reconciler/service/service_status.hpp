@@ -89,7 +89,9 @@ struct ServiceStatus {
   std::optional<Revisions::Invalid> invalid{};  // the newest one, if it is
   std::optional<RevisionId> last_good{};
   std::optional<RevisionId> watched{};  // towards which drift is told
+  bool in_force = false;                // devices may be at it: others are only looked at
   std::optional<PlanStatus> plan{};
+  std::optional<PlanStatus> refused{};  // of the last revision that its gate refused, since the start
   std::optional<RunStatus> run{};
   std::string why_not_run{};  // of the goal: why nothing is done about it now; empty: nothing is in the way
   std::optional<SpokenBy> suspended{};

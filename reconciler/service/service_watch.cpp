@@ -111,7 +111,8 @@ bool ServiceLoop::is_in_force() const {
   return watched_id_ && std::ranges::find(all, *watched_id_) != all.end();
 }
 
-// One outage takes effects from many devices that are configured as they should be: these don't count.
+// One outage takes effects from many devices that are configured as they should be: these don't count, nor do
+// those whose last try only asked for an approval.
 std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
                                             const std::set<std::size_t>& only_effects) {
   const Fleet& fleet = watched_->session->fleet();
@@ -121,8 +122,12 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
   });
   if (!may_write() || !is_in_force() || doing_ == Doing::stopping_watch || devices.empty()) return {};
   std::set<std::string> names;
+  const auto asks = [this](const std::string& device) {
+    const auto last = not_healed_.find(device);
+    return last != not_healed_.end() && last->second.asks;
+  };
   for (const std::size_t device : devices)
-    if (!only_effects.contains(device)) names.insert(fleet[device].name);
+    if (!only_effects.contains(device) && !asks(fleet[device].name)) names.insert(fleet[device].name);
   const bool was_open = breaker_.is_open();
   const bool may = names.empty() ? !was_open : !breaker_.admit(names, now()).empty();
   if (nlohmann::json next = breaker_.to_json(); next != record_.breaker) {
@@ -185,7 +190,6 @@ void ServiceLoop::healed(const Healing& healing) {
   if (healing.no_plan) return heal_failed(healing.no_plan->text(), report);
   if (healing.locked) return heal_failed(healing.locked->text(), report);
   note_not_healed(healing);
-  if (report.gate) ++counts_.gates[static_cast<std::size_t>(report.gate->verdict)];
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask
     record_.revisions.drifted(*watched_id_, "drift whose correction needs an approval", now());

@@ -42,12 +42,12 @@ class SourceFeed final : public SpecsFeed {
   SourceFeed(std::unique_ptr<Source> source, SpecsAim aim)
       : source_(std::move(source)), aim_(std::move(aim)) {}
 
-  FetchedSpecs fetch(const Call& call) override {
+  FetchedSpecs fetch(const Call& call, bool again) override {
     auto fetched = source_->fetch(call);
     if (auto* const trouble = std::get_if<SourceError>(&fetched)) return std::move(*trouble);
     Revision& revision = std::get<Revision>(fetched);
     const Date day = today();
-    if (revision.id == last_ && day == last_day_) return SameSpecs{};
+    if (!again && revision.id == last_ && day == last_day_) return SameSpecs{};
     last_ = revision.id;
     last_day_ = day;
     LoadedSpecs loaded = load(revision);

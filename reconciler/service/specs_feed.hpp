@@ -39,7 +39,8 @@ using FetchedSpecs = std::variant<ValidSpecs, InvalidSpecs, SameSpecs, SourceErr
 class SpecsFeed {
  public:
   virtual ~SpecsFeed() = default;
-  virtual FetchedSpecs fetch(const Call& call) = 0;
+  // `again`: what the last call returned was not taken (it came too late): it is returned once more.
+  virtual FetchedSpecs fetch(const Call& call, bool again) = 0;
   // A revision that was returned before, as of today: what ends at a date may have ended since.
   virtual LoadedSpecs load(const Revision& revision) = 0;
   // The files of these revisions stay for a restart, and of no others.

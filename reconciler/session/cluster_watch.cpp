@@ -122,6 +122,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.choice = choice_;
   options.author = request_.author;
   options.reason = "drift";
+  options.is_heal = true;
   options.policy_for = ground_.policies;
   options.before_writing = ground_.before_writing;
   options.open = *std::move(open);

@@ -90,6 +90,7 @@ class ClusterWatch {
 
   void start(std::function<void(Answer)> done);
   void stop();
+  void look() { watch_.look(); }
   void retry_declined() { watch_.retry_declined(); }
   bool is_healing() const { return watch_.is_healing(); }
   // As of the last turn of the loop. May be called on any thread while the watch lives.

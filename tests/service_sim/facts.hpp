@@ -57,6 +57,7 @@ class Facts {
   // `refusals`: how many were before the plan that showed the step.
   void approved(const Key& key, const std::set<Content>& step, std::size_t refusals);
   std::size_t refusals() const { return refusals_; }
+  bool is_approved(const Key& key, const Content& write) const;
   void deletion_approved(const Key& key) { deletions_.insert(key); }
   void rolled_back(const Setting& setting, const std::string& value) { undone_.insert({setting, value}); }
   // A guilty change is held where it was to write as well, also if it could not be rolled back.
@@ -99,7 +100,6 @@ class Facts {
                               const std::set<std::string>& found) const;
   bool needs_approval(const ChangeFact& change, const Content& write) const;
   bool deletes_too_much(const Key& key) const;
-  bool is_approved(const Key& key, const Content& write) const;
   bool is_step_approved(const Key& key, const std::set<Content>& step) const;
 
   std::map<std::string, Commit> commits_;

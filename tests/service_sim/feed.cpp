@@ -37,9 +37,9 @@ class KindFeed final : public SpecsFeed {
   KindFeed(std::unique_ptr<SpecsFeed> real, Kind kind, std::function<void()> called)
       : real_(std::move(real)), kind_(kind), called_(std::move(called)) {}
 
-  FetchedSpecs fetch(const Call& call) override {
+  FetchedSpecs fetch(const Call& call, bool again) override {
     called_();
-    FetchedSpecs out = real_->fetch(call);
+    FetchedSpecs out = real_->fetch(call, again);
     if (auto* const valid = std::get_if<ValidSpecs>(&out)) compile(*valid);
     called_();
     return out;

@@ -95,6 +95,8 @@ constexpr std::string_view kCounted[] = {
     "measurements",
     "measurements by the clock",
     "other versions",
+    "outages",
+    "outages of all devices",
     "personal applies",
     "personal applies that are refused",
     "proofs of leadership",

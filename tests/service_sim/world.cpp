@@ -12,12 +12,15 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325ULL;  // FNV-1a
 constexpr std::uint64_t kFnvPrime = 0x100000001b3ULL;
+constexpr std::uint64_t kOfOutages = 0x6f757461676573ULL;  // any number: another stream of the same seed
 
 }  // namespace
 
 World::World(const WorldOptions& options)
     : options_(options),
       random_(options.seed),
+      outages_(options.seed ^ kOfOutages),
+      has_outages_(outages_.chance(0.4)),
       has_window_(random_.chance(0.3)),
       repository_(directory_.path() + "/commits", has_window_),
       journal_(directory_.path() + "/state", [this] { return refuses_commit(); }) {
@@ -78,6 +81,7 @@ void World::stop_faults() {
     place.device->faults = {};
     place.device->unreachable = false;
     place.flaps = false;
+    set_dark(place, false);
   }
   lossy_until_ = std::min(lossy_until_, Time(now() + minutes(5)));
   // When the window of the day opens.
@@ -145,6 +149,7 @@ void World::begin_process() {
   record("lockstep " + version_.name + " starts");
   count("starts");
   process_begun_ = now();
+  unjudged_.reset();
   measured_.is_under_way = false;
   status_seen_ = 0;
   states_.clear();
@@ -243,6 +248,49 @@ void World::check_quiet() {
   for (const std::string& wrong : not_as(*to, behind))
     violation("quiet, and the goal is " + *to + ": " + wrong + (why.empty() ? "" : "; " + why));
   count("quiet ends at a goal");
+  if (has_outages_) check_outage(*to);
+}
+
+// What is configured as it should be is left alone, however many devices lack something: nobody could write
+// it.
+void World::check_outage(const Key& goal) {
+  const auto in_sync = [this] {
+    std::set<std::string> out;
+    const auto status = process_->service->status();
+    if (!status->devices) return out;
+    for (const auto& one : status->devices->devices)
+      if (one && one->in_sync()) out.insert(one->device);
+    return out;
+  };
+  const std::set<std::string> before = in_sync();
+  const Path path = *Path::parse(path_of(Group::open));
+  const auto drifts = std::ranges::find_if(hosts_of(Group::open), [&](const std::string& host) {
+    return before.contains(host) && facts_.wanted(goal).contains(setting(host, path.text()));
+  });
+  const auto status = process_->service->status();
+  // All steps of an upgrade wait for somebody, and so does what it would heal.
+  const bool is_upgrade = std::ranges::any_of(status->revisions, [&](const RevisionStatus& one) {
+    return key_of(one.shown.revision) == goal &&
+           one.shown.why.find("compiled to other") != one.shown.why.npos;
+  });
+  if (drifts == hosts_of(Group::open).end() || is_upgrade || !status->breaker.empty()) return;
+  count("outages of all devices");
+  const std::size_t changes = changes_.size();
+  for (auto& [name, place] : places_) set_dark(place, true);
+  live_until(now() + minutes(15), [] {});
+  for (const std::string& name : in_sync()) violation(name + " lacks its effects, and is shown in sync");
+  if (changes_.size() != changes) violation("an outage begins a change");
+  Place& place = places_.at(*drifts);
+  const Value wanted = place.device->truth().value(path);
+  place.device->set(path, Value::text("7"));
+  live_until(now() + minutes(5), [] {});
+  if (place.device->truth().value(path) != wanted) violation("drift is not healed during an outage");
+  if (const std::string why = process_->service->status()->breaker; !why.empty())
+    violation("an outage opens the circuit breaker: " + why);
+  for (auto& [name, one] : places_) set_dark(one, false);
+  live_until(now() + minutes(20), [] {});
+  for (const std::string& name : before)
+    if (!in_sync().contains(name)) violation(name + " has its effects again, and is not shown in sync");
 }
 
 void World::check_knows_head() {

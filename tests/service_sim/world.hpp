@@ -13,6 +13,8 @@
 // - What is written for a revision is what it wants. It is one that loads, and is not refused or rejected. A
 //   step that its policy holds, a value that a gate refused, the intents of an upgrade, and anything where
 //   too much is deleted are written only if that revision's content was approved.
+// - After a gate that could not judge, nothing more of that revision is written before one can, or somebody
+//   approves it.
 // - Drift is healed towards revisions that were begun, on no more devices within ten minutes than the circuit
 //   breaker admits.
 // - An error of approve(), reject(), suspend(), cordon() changes nothing; what returned success holds after
@@ -29,8 +31,10 @@
 //   first wave that is left do;
 // - at most kQuietChanges changes are begun, and none in the last half hour;
 // - the suite was measured in the last hour.
-// Then one more good revision is committed and all that waits is approved: within an hour all devices have
-// it, and status(), record and journal say so.
+// Then, in some worlds, all devices lose their effects for a quarter of an hour: none is
+// shown in sync, no change is begun for it, the circuit breaker stays closed, and drift of one device is
+// healed meanwhile. Then one more good revision is committed and all that waits is approved: within an hour
+// all devices have it, and status(), record and journal say so.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +89,8 @@ class World final : public Measurer {
     Time healed{Time::min()};
     Tree before;  // the write that arrives now
     bool flaps = false;
+    std::vector<Entry> effects;  // that it has if nothing is out
+    bool is_dark = false;        // it has none of them
     std::shared_ptr<const DeviceStatus> shown{};
   };
   struct Version {
@@ -132,6 +138,7 @@ class World final : public Measurer {
   void restart();
   void may_be_killed(double chance);
   void check_quiet();
+  void check_outage(const Key& goal);
   void check_knows_head();
   void converge();
   bool refuses_commit();
@@ -159,6 +166,8 @@ class World final : public Measurer {
   SessionSeams seams_of(Executor& executor);
   void device_acts();
   void drift(Place& place);
+  void set_dark(Place& place, bool is_dark);
+  void outage();
   Place& draw_place();
   bool is_broken(const std::string& host) const;
   GateFigure figure_of(const std::string& host) const;
@@ -198,6 +207,8 @@ class World final : public Measurer {
 
   const WorldOptions options_;
   Random random_;
+  Random outages_;  // its own, so that a history without them is what it would be
+  const bool has_outages_;
   WorldResult result_;
   simulation::StateDirectory directory_;
   const bool has_window_;
@@ -247,6 +258,8 @@ class World final : public Measurer {
   std::map<std::uint64_t, std::set<std::pair<Setting, std::string>>> rolled_back_;  // by change
   std::set<std::uint64_t> measured_again_;
   std::set<std::uint64_t> failed_;  // changes whose benchmarks failed
+  bool gate_fails_ = false;         // the last one after a change
+  std::optional<Key> unjudged_;     // of what the last gate of this process could not judge
   std::uint64_t last_begun_ = 0;    // change, no rollback
   std::uint64_t last_undone_ = 0;
   std::size_t unstored_ = 0;  // commits that a full disk refused

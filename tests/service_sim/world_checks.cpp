@@ -42,6 +42,7 @@ void World::follow_journal() {
       change.undoes = std::stoull(one.reason.substr(kRollback.size()));
       facts_.held(changes_.at(change.undoes));
       rolled_back_[change.undoes];
+      if (gate_fails_) failed_.insert(change.undoes);
       last_undone_ = change.undoes;
       unstored_before_ = unstored_;
     }
@@ -107,6 +108,8 @@ void World::check_write(Place& place, const SimulatedCall& call) {
     if (const std::string why = facts_.why_wrong(change, content, found_[name], now()); !why.empty())
       violation(name + " = " + content.want + " is written: " + why);
     if (change.claim == Claim::rollback) rolled_back_[change.undoes].insert({name, content.was});
+    if (change.claim == Claim::goal && unjudged_ == change.key && !facts_.is_approved(change.key, content))
+      violation(name + " is written, and what was written before is not judged");
     check_window(name, change);
   }
   if (change.claim == Claim::drift) check_heal(device);
@@ -251,6 +254,7 @@ void World::check_shown(const ServiceStatus& status) {
     // A device that answers with what was shows itself so.
     if (now() - place.moved < kObservationMost || place.device->faults.stale_read > 0) continue;
     count("devices shown in sync");
+    if (place.is_dark) violation(shown->device + " lacks its effects, and is shown in sync");
     for (const auto& [name, value] : wanted)
       if (device_of(name) == shown->device && !has_value(name, value))
         violation(name + " is " + truth(name) + ", and the device is shown in sync with " + value);

@@ -1,6 +1,7 @@
 // The devices of a World, what others do to them, and what its benchmarks measure.
 #include <algorithm>
 
+#include "specs/model/schema_rows.hpp"
 #include "world.hpp"
 
 namespace lockstep::service_simulation {
@@ -52,9 +53,14 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   Place& place = places_[target.device];
   if (!place.device) {
     place.device = std::make_unique<SimulatedDevice>(target.device, random_.next());
-    place.device->effects = [this, name = target.device, want = target.intent.want](Tree& tree) {
-      for (const Entry& entry : want.entries())
-        if (!is_of_profile(setting(name, entry.path.text()))) tree.set(entry.path, entry.value);
+    for (const Entry& entry : target.intent.want.entries())
+      if (schema_row(entry.path.row()).facet == Facet::effect) place.effects.push_back(entry);
+    place.device->effects = [this, &place, name = target.device, want = target.intent.want](Tree& tree) {
+      for (const Entry& entry : want.entries()) {
+        if (is_of_profile(setting(name, entry.path.text()))) continue;
+        if (!place.is_dark || schema_row(entry.path.row()).facet != Facet::effect)
+          tree.set(entry.path, entry.value);
+      }
       for (const Group group : {Group::open, Group::all})
         found_[setting(name, path_of(group))].insert(tree.value(*Path::parse(path_of(group))).to_string());
     };
@@ -99,6 +105,7 @@ World::Place& World::draw_place() {
 
 void World::device_acts() {
   if (places_.empty()) return;
+  if (has_outages_ && outages_.chance(0.3)) outage();
   for (auto& [name, one] : places_)
     if (one.flaps) drift(one);
   Place& place = draw_place();
@@ -150,6 +157,29 @@ void World::drift(Place& place) {
   place.moved = now();
   count("drift");
   record("drift of " + name + " " + path.text() + " to " + value.to_string());
+}
+
+void World::set_dark(Place& place, bool is_dark) {
+  if (place.is_dark == is_dark || place.effects.empty()) return;
+  place.is_dark = is_dark;
+  // Each write sets what is there while nothing is out.
+  for (const Entry& effect : place.effects) place.device->set(effect.path, is_dark ? Value() : effect.value);
+  place.moved = now();
+  record(place.device->name() + (is_dark ? " lacks its effects" : " has its effects"));
+}
+
+// Of one device or of most; or one ends.
+void World::outage() {
+  count("outages");
+  if (outages_.chance(0.5)) {
+    for (auto& [name, place] : places_) set_dark(place, false);
+    return;
+  }
+  const bool is_of_most = outages_.chance(0.5);
+  const std::uint64_t one = outages_.below(places_.size());
+  std::uint64_t at = 0;
+  for (auto& [name, place] : places_)
+    if (is_of_most ? outages_.chance(0.8) : at++ == one) set_dark(place, true);
 }
 
 // Benchmarks ----------------------------------------------------------------------------------------------
@@ -206,7 +236,12 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   const bool is_after = question.when == GateQuestion::When::after;
   follow_journal();
   if (question.when == GateQuestion::When::again && all_hold) confirm_rollback();
-  if (is_after && !all_hold && !is_unknown) failed_.insert(last_begun_);
+  if (is_after) gate_fails_ = !all_hold && !is_unknown;
+  if (!is_unknown || question.when == GateQuestion::When::again) unjudged_.reset();
+  if (is_after && is_unknown && !out.figures.empty() && last_begun_ != 0 &&
+      changes_.at(last_begun_).claim == Claim::goal)
+    unjudged_ = changes_.at(last_begun_).key;
+  if (is_after && gate_fails_) failed_.insert(last_begun_);
   record("measured" + told);
   return out;
 }

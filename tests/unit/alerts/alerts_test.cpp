@@ -123,9 +123,36 @@ TEST_F(Alerts, ARefusedRevisionCountsWhileItIsTheNewest) {
   EXPECT_EQ(open("pod1/gate/Revision/9c01ff/").id(), id);
   status.revisions.insert(status.revisions.begin(),
                           api::revision_status("aaaa", "sha256:cc", RevisionState::waiting));
+  status.revisions[0].shown.waits = {"sha256:1", "sha256:2"};
+  status.revisions[0].shown.why_waits = "2 steps need approval";
   EXPECT_EQ(look(status, 600), (Changes{"+pod1/approval/Revision/aaaa/", "-pod1/gate/Revision/9c01ff/"}));
+  EXPECT_EQ(open("pod1/approval/Revision/aaaa/").message, "2 steps need approval");
   status.revisions[0].shown.state = RevisionState::running;
-  EXPECT_EQ(look(status, 700), Changes{"-pod1/approval/Revision/aaaa/"});
+  EXPECT_EQ(look(status, 700), Changes{}) << "a part of it was approved";
+  status.revisions[0].shown.waits.clear();
+  EXPECT_EQ(look(status, 800), Changes{"-pod1/approval/Revision/aaaa/"});
+}
+
+// While the rest of it runs, waits for a window, or fails.
+TEST_F(Alerts, StepsThatNeedApprovalAreToldWhateverTheRestDoes) {
+  ServiceStatus status = api::quiet_status();
+  status.revisions.insert(status.revisions.begin(),
+                          api::revision_status("aaaa", "sha256:cc", RevisionState::pending));
+  EXPECT_EQ(look(status, 100), Changes{});
+  status.revisions[0].shown.waits = {"sha256:1"};
+  EXPECT_EQ(look(status, 200), Changes{"+pod1/approval/Revision/aaaa/"});
+  status.revisions[0].shown.state = RevisionState::superseded;
+  EXPECT_EQ(look(status, 300), Changes{"-pod1/approval/Revision/aaaa/"}) << "nobody has to decide any more";
+}
+
+TEST_F(Alerts, WhatDiffersFromSpecsThatWereNeverBegunIsNoDrift) {
+  ServiceStatus status = api::drifted_status(3, 0);
+  status.in_force = false;
+  EXPECT_EQ(look(status, 0), Changes{});
+  EXPECT_EQ(look(status, 100), Changes{});
+  look(api::drifted_status(3, 200), 200);
+  ASSERT_EQ(look(api::drifted_status(3, 200), 240), Changes{std::string("+") + kDrift});
+  EXPECT_EQ(look(status, 300), Changes{}) << "it is not known whether that is over";
 }
 
 TEST_F(Alerts, ABrokenSloIsToldUntilARunSaysOtherwise) {

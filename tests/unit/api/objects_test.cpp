@@ -99,5 +99,22 @@ TEST(ApiObjects, ShowADeletionThatWaitsForAnApproval) {
   EXPECT_EQ(object["status"]["waiting"][0]["deletion"], "12 of 14 devices are deleted");
 }
 
+// Somebody may approve it: they have to see what.
+TEST(ApiObjects, ARefusedRevisionShowsTheStepsThatWereRefused) {
+  ServiceStatus status = full_status();
+  const PlanStatus plan = *std::exchange(status.plan, std::nullopt);
+  Revisions::Shown& shown = status.revisions[0].shown;
+  shown.state = RevisionState::refused;
+  shown.why_waits = "1 step needs approval: 1 was refused before: bandwidth fell";
+  const Json after_a_restart = revision_object(status, 0, {});
+  ASSERT_EQ(after_a_restart["status"]["waiting"].size(), 1U);
+  EXPECT_EQ(after_a_restart["status"]["waiting"][0]["digest"], *shown.waits.begin());
+  EXPECT_EQ(after_a_restart["status"]["waiting"][0]["holds"], Json::array({shown.why_waits}));
+  status.refused = plan;
+  const Json object = revision_object(status, 0, {});
+  ASSERT_EQ(object["status"]["waiting"].size(), 1U);
+  EXPECT_EQ(object["status"]["waiting"][0]["device"], "leaf0");
+}
+
 }  // namespace
 }  // namespace lockstep::api

@@ -78,6 +78,7 @@ inline ServiceStatus quiet_status() {
   out.revisions = {revision_status("3f2a41", "sha256:aa11", RevisionState::kept)};
   out.last_good = out.revisions[0].shown.revision;
   out.watched = out.last_good;
+  out.in_force = true;
   out.devices = snapshot_of({{{"gpu1", "host", ""}, device_status("gpu1", true, 0, 5)},
                              {{"leaf0", "leaf", ""}, device_status("leaf0", true, 0, 5)}});
   return out;
@@ -125,6 +126,7 @@ inline ServiceStatus full_status() {
   const auto plan = std::make_shared<const GoalPlan>(sample_plan(), Deletion{}, true);
   out.revisions[0].shown.why = "1 of 2 steps waits for an approval";
   out.revisions[0].shown.waits = {plan->digests()[0]};
+  out.revisions[0].shown.why_waits = "1 step needs approval";
   out.plan = PlanStatus{out.revisions[0].shown.revision, plan, at_second(30)};
   out.run = RunStatus{out.revisions[0].shown.revision, "apply", 1, 2, 5, 3, at_second(40)};
   out.why_not_run = "window opens at 22:00";

@@ -199,8 +199,7 @@ TEST_F(InUse, ClassWithoutCountersDoesNotWaitAndThePlanHasANote) {
   usage.known = false;
   lose_class();
   const Plan plan = cluster.plan();
-  EXPECT_NE(plan_lines(plan).find("cannot see whether a packet is sent in class 4"),
-            std::string::npos)
+  EXPECT_NE(plan_lines(plan).find("cannot see whether a packet is sent in class 4"), std::string::npos)
       << plan_lines(plan);
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
   EXPECT_EQ(usage.asked, 0);
@@ -224,9 +223,9 @@ TEST_F(InUse, UnsupportedCountersContinueWithANote) {
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   std::vector<std::string> notes;
   for (const StepResult& one : report.steps) notes.insert(notes.end(), one.notes.begin(), one.notes.end());
-  EXPECT_EQ(notes, (std::vector<std::string>{
-                       "goes on all the same: cannot see what uses interface[rail0]/class[4]: "
-                       "its driver counts no packets by priority"}));
+  EXPECT_EQ(notes,
+            (std::vector<std::string>{"goes on all the same: cannot see what uses interface[rail0]/class[4]: "
+                                      "its driver counts no packets by priority"}));
 }
 
 // One step removes both.
@@ -261,13 +260,25 @@ TEST_F(InUse, QuietTimeThatStartedInTimeIsCompleted) {
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
 }
 
+// Also for a change that nobody stands by: a service's.
+TEST_F(InUse, AChangeOfAServiceWaitsForTheFullDrain) {
+  shrink();
+  closed_at = Time::max();
+  cluster.policy.emplace();
+  cluster.policy->drain_timeout = std::chrono::hours(1);
+  cluster.options.choice.person = false;
+  const Time begin = now();
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
+  EXPECT_GE(now(), begin + std::chrono::minutes(59));
+}
+
 // An automatic healing delays all other healing.
 TEST_F(InUse, AutomaticHealingDoesNotWaitForTheFullDrain) {
   shrink();
   closed_at = Time::max();
   cluster.policy.emplace();
   cluster.policy->drain_timeout = std::chrono::hours(1);
-  cluster.options.choice.person = false;
+  cluster.options.is_heal = true;
   const Time begin = now();
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
   EXPECT_LT(now(), begin + std::chrono::minutes(2));

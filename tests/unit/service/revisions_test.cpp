@@ -257,5 +257,108 @@ TEST_P(GoalOfTheService, KeepsTheRunningOneAmongManyRefused) {
   EXPECT_EQ(revisions_.shown().size(), Revisions::kShownMax);
 }
 
+// What a gate could not judge
+// --------------------------------------------------------------------------------
+
+TEST_P(GoalOfTheService, WaitsWithAllThatIsLeftWhereNothingCanJudgeWhatWasWritten) {
+  fetch("a");
+  run(of("a"), {"s", "t"});
+  revisions_.not_validated("kept, not validated: no benchmark crosses leaf0", {}, tick());
+  EXPECT_EQ(plan(of("a"), {"t"}), Steps());
+  EXPECT_EQ(state("a"), RevisionState::waiting);
+  EXPECT_EQ(shown(of("a")).why_waits,
+            "1 step needs approval: kept, not validated: no benchmark crosses leaf0");
+  EXPECT_TRUE(shown(of("a")).is_unproven);
+  ASSERT_TRUE(approve(of("a"), {"t"}));
+  EXPECT_EQ(revisions_.next(), of("a"));
+  EXPECT_EQ(plan(of("a"), {"t"}), Steps({"t"}));
+  revisions_.began(of("a"), tick());
+  revisions_.kept(tick());
+  EXPECT_FALSE(shown(of("a")).is_unproven);
+  EXPECT_EQ(plan(of("a"), {"u"}), Steps({"u"})) << "later drift";
+}
+
+TEST_P(GoalOfTheService, IsGoneForWithoutAStepToMeasureWhatIsOwed) {
+  fetch("a");
+  run(of("a"), {"s", "t"});
+  revisions_.not_validated("no CPU", 7, tick());
+  const PlannedSteps left{.steps = {"t"}, .held = {}, .whole = true, .to_judge = true};
+  EXPECT_EQ(revisions_.planned(of("a"), left, tick()), Steps());
+  EXPECT_EQ(revisions_.next(), of("a"));
+  revisions_.began(of("a"), tick());
+  EXPECT_TRUE(revisions_.validated(tick()));
+  EXPECT_EQ(state("a"), RevisionState::pending);
+  EXPECT_EQ(plan(of("a"), {"t"}), Steps({"t"}));
+}
+
+TEST_P(GoalOfTheService, GoesOnWhereAnotherRunHasJudgedWhatWasOwed) {
+  fetch("a");
+  run(of("a"), {"s", "t"});
+  revisions_.not_validated("no CPU", 7, tick());
+  EXPECT_EQ(plan(of("a"), {"t"}), Steps({"t"}));
+}
+
+TEST_P(GoalOfTheService, StillWaitsForWhatNothingCanJudgeOnceTheRestIsJudged) {
+  fetch("a");
+  run(of("a"), {"s", "t", "u"});
+  revisions_.not_validated("no CPU", 7, tick());
+  const PlannedSteps left{.steps = {"t", "u"}, .held = {}, .whole = true, .to_judge = true};
+  revisions_.planned(of("a"), left, tick());
+  ASSERT_TRUE(approve(of("a"), {"t"}));
+  EXPECT_EQ(revisions_.planned(of("a"), left, tick()), Steps({"t"}));
+  revisions_.began(of("a"), tick());
+  revisions_.not_validated("no benchmark crosses leaf0", {}, tick());
+  revisions_.planned(of("a"), {.steps = {"u"}, .held = {}, .whole = true, .to_judge = true}, tick());
+  ASSERT_EQ(revisions_.next(), of("a"));
+  revisions_.began(of("a"), tick());
+  EXPECT_TRUE(revisions_.validated(tick()));
+  EXPECT_EQ(plan(of("a"), {"u"}), Steps());
+  EXPECT_EQ(state("a"), RevisionState::waiting);
+}
+
+TEST_P(GoalOfTheService, ThatWasInterruptedWhileItWasUndoneNeedsApproval) {
+  fetch("a");
+  keep(of("a"));
+  fetch("b");
+  run(of("b"), {"s"});
+  revisions_.gate_failed("bandwidth fell");
+  tick();
+  revisions_.interrupted("the service ended before it did", tick());
+  EXPECT_EQ(plan(of("b"), {"s"}), Steps());
+  EXPECT_EQ(state("b"), RevisionState::waiting);
+  EXPECT_EQ(shown(of("b")).why_waits, "1 step needs approval: its gate failed: bandwidth fell");
+}
+
+TEST_P(GoalOfTheService, ThatWasInterruptedBeforeAnyGateGoesOn) {
+  fetch("a");
+  run(of("a"), {"s"});
+  tick();
+  revisions_.interrupted("the service ended before it did", tick());
+  EXPECT_EQ(plan(of("a"), {"s"}), Steps({"s"}));
+}
+
+TEST_P(GoalOfTheService, StaysWhereASingleHostOfItIsRefused) {
+  fetch("a");
+  keep(of("a"));
+  fetch("b");
+  run(of("b"), {"gpu2", "gpu3"});
+  revisions_.refused_in_part({"gpu3"}, "gpu3: no packet arrives");
+  revisions_.kept(tick());
+  EXPECT_EQ(state("b"), RevisionState::waiting);
+  EXPECT_EQ(revisions_.last_good(), of("b"));
+  EXPECT_EQ(plan(of("b"), {"gpu3"}), Steps());
+  EXPECT_EQ(shown(of("b")).why_waits, "1 step needs approval: 1 was refused before: gpu3: no packet arrives");
+}
+
+TEST_P(GoalOfTheService, KnowsWhoApprovedWhichStep) {
+  fetch("a");
+  plan(of("a"), {"s", "t", "u"}, {"s", "t"});
+  ASSERT_TRUE(approve(of("a"), {"s"}));
+  ASSERT_TRUE(revisions_.approve({of("a"), {"t"}, {"bob (admin)", "", tick()}}));
+  EXPECT_EQ(revisions_.approved_by(of("a"), {"s", "u"}), "ann (operator)");
+  EXPECT_EQ(revisions_.approved_by(of("a"), {"s", "t"}), "ann (operator), bob (admin)");
+  EXPECT_EQ(revisions_.approved_by(of("a"), {"u"}), "");
+}
+
 }  // namespace
 }  // namespace lockstep

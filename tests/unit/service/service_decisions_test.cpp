@@ -384,6 +384,20 @@ TEST_F(DecisionsCantBeStored, ThenNothingBegins) {
   expect_probing(1);
 }
 
+// Another controller may have the cluster, as while it was suspended.
+TEST_F(DecisionsCantBeStored, ThenAFailedResumeLeavesTheClusterToOthers) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  ASSERT_TRUE(service->suspend(ann));
+  run_for(seconds(60));
+  fill();
+  EXPECT_FALSE(service->resume(ann));
+  make_room();
+  const auto other = open_store(state());
+  ASSERT_TRUE(other);
+  EXPECT_TRUE((*other)->leadership().take("lockstep apply"));
+}
+
 // While the devices are read for a plan that has it.
 TEST_F(ServiceLab, ADeviceThatIsCordonedJustBeforeAChangeIsNotChanged) {
   commit("aaaa1", 0);

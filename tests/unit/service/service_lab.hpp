@@ -75,7 +75,7 @@ class ServiceLab : public OutlivesTheLab, public Lab {
     settings.version = version;
     ServiceSeams seams{.drivers = drivers, .executor = executor, .specs = *specs, .retired = retired};
     seams.directory = state();
-    seams.measurer = measures ? &measurer : nullptr;
+    seams.measurer = own_measurer != nullptr ? own_measurer : measures ? &measurer : nullptr;
     seams.traffic = [this](const auto& plan, const auto& ends) { return traffic(plan, ends); };
     seams.event = [this](const ServiceEvent& event) {
       events.push_back(event);
@@ -146,6 +146,7 @@ class ServiceLab : public OutlivesTheLab, public Lab {
 
   std::string version = "1";
   bool measures = true;
+  Measurer* own_measurer = nullptr;  // in place of the lab's
   bool ended = false;
   std::vector<ServiceEvent> events;
   std::function<void(const ServiceEvent&)> on_event;

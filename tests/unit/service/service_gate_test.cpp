@@ -1,0 +1,185 @@
+// What a service does with what its gates could not judge, or refused of a new host alone; and whom it asks.
+#include <algorithm>
+
+#include "reconciler/store/store.hpp"
+#include "service_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Kind = ServiceEvent::Kind;
+
+const std::map<std::string, std::string> kOneByOne{
+    {"policy.yaml",
+     "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: one-by-one}\n"
+     "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
+
+class GateOfAService : public ServiceLab {
+ protected:
+  std::size_t with_probing(int value) {
+    return static_cast<std::size_t>((probing("gpu1") == Value::text(std::to_string(value))) +
+                                    (probing("gpu2") == Value::text(std::to_string(value))));
+  }
+  std::string needs_of(const std::string& source) const {
+    for (const RevisionStatus& one : service->status()->revisions)
+      if (one.shown.revision.source == source) return one.shown.why_waits;
+    return "";
+  }
+  // Its first wave was written, and could not be judged.
+  void leave_unjudged() {
+    commit("aaaa1", 0, kOneByOne);
+    run_for(seconds(60));
+    measurer.verdict = GateVerdict::unknown;
+    commit("bbbb1", 1, kOneByOne);
+    run_for(minutes(2));
+    ASSERT_EQ(with_probing(1), 1U);
+  }
+};
+
+TEST_F(GateOfAService, ThatCannotJudgeHoldsTheLaterWavesForGood) {
+  leave_unjudged();
+  const std::size_t asked = measurer.asked.size();
+  run_for(minutes(120));
+  EXPECT_EQ(with_probing(1), 1U);
+  EXPECT_GT(measurer.asked.size(), asked) << "it measures again";
+  EXPECT_EQ(count(Kind::approval_needed), 1U) << "asked once";
+  EXPECT_NE(needs_of("bbbb1").find("not validated"), std::string::npos) << needs_of("bbbb1");
+  EXPECT_EQ(good(), "aaaa1");
+}
+
+TEST_F(GateOfAService, GoesOnOnceALaterMeasurementJudgesWhatWasWritten) {
+  leave_unjudged();
+  run_for(minutes(60));
+  measurer.verdict = GateVerdict::pass;
+  run_for(minutes(15));
+  EXPECT_EQ(with_probing(1), 2U);
+  EXPECT_EQ(good(), "bbbb1");
+  EXPECT_EQ(needs_of("bbbb1"), "");
+}
+
+TEST_F(GateOfAService, UndoesWhatALaterMeasurementFindsBroken) {
+  leave_unjudged();
+  run_for(minutes(60));
+  measurer.verdict = GateVerdict::fail;
+  run_for(minutes(15));
+  EXPECT_EQ(with_probing(0), 2U);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
+  measurer.verdict = GateVerdict::pass;
+  run_for(minutes(120));
+  EXPECT_EQ(with_probing(0), 2U) << "what a gate refused stays refused";
+}
+
+TEST_F(GateOfAService, StillHoldsAfterARestart) {
+  leave_unjudged();
+  kill();
+  start_service();
+  run_for(minutes(60));
+  EXPECT_EQ(with_probing(1), 1U);
+}
+
+TEST_F(GateOfAService, GoesOnUnjudgedIfSomebodyApprovesThat) {
+  leave_unjudged();
+  run_for(minutes(30));
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(minutes(2));
+  EXPECT_EQ(with_probing(1), 2U);
+}
+
+TEST_F(GateOfAService, TheChangeSaysWhoApprovedIt) {
+  leave_unjudged();
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(minutes(2));
+  const auto store = open_store(state());
+  ASSERT_TRUE(store);
+  const auto changes = (*store)->history().changes();
+  ASSERT_TRUE(changes);
+  EXPECT_TRUE(std::ranges::any_of(*changes, [](const auto& one) {
+    return one.reason.find("bbbb1") != std::string::npos &&
+           one.reason.ends_with(", approved by operator ann");
+  }));
+}
+
+// gpu2 alone needs approval: what runs meanwhile does not hide that.
+TEST_F(GateOfAService, AsksAlsoIfAPartOfTheRevisionMayRun) {
+  const std::map<std::string, std::string> manual{
+      {"policy.yaml",
+       "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: manual}\n"
+       "spec: {selector: {names: gpu2}, approval: {none: manual}}\n"}};
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  commit("bbbb1", 1, manual);
+  run_for(minutes(30));
+  EXPECT_EQ(probing("gpu1"), Value::text("1"));
+  EXPECT_EQ(probing("gpu2"), Value::text("0"));
+  EXPECT_EQ(count(Kind::approval_needed), 1U);
+}
+
+// A gate of one pair for each host.
+class NewHostsGate final : public Measurer {
+ public:
+  Result<GateMeasurement> measure(const GateQuestion& question, const Call&) override {
+    GateMeasurement out;
+    for (const char* const host : {"gpu1", "gpu2"}) {
+      if (!question.only.empty() && !question.only.contains(host)) continue;
+      GateFigure one;
+      one.subject = host;
+      // No path to gpu2 exists before the change.
+      const bool is_broken =
+          host == std::string("gpu2") && (gpu2_is_broken || question.when == GateQuestion::When::before);
+      one.state = is_broken ? SloState::broken : SloState::holds;
+      one.figure = is_broken ? 0.0 : 1.0;
+      out.figures.push_back(one);
+    }
+    out.selected = out.measured = out.figures.size();
+    out.sentence = "as the test wants it";
+    return out;
+  }
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override {
+    return changed.touches_path({subject}, {static_cast<std::uint32_t>(subject.back() - '1')});
+  }
+  bool gpu2_is_broken = false;
+};
+
+class NewHostsOfAService : public ServiceLab {
+ protected:
+  NewHostsOfAService() {
+    run_for(seconds(1));  // nothing of the first service is under way
+    kill();
+    own_measurer = &gate;
+    start_service();
+  }
+  // With so many hosts.
+  static std::map<std::string, std::string> hosts(int count) {
+    std::string devices = kDevices;
+    const std::string all = "[1-" + std::to_string(count) + "]";
+    for (std::size_t at = 0; (at = devices.find("[1-2]", at)) != devices.npos; at += all.size())
+      devices.replace(at, 5, all);
+    return {{"devices.yaml", devices}};
+  }
+  bool is_there(const std::string& host) { return at(host, "interface[rail0]/mtu") == Value::integer(9000); }
+  NewHostsGate gate;
+};
+
+TEST_F(NewHostsOfAService, OneThatIsBrokenIsRefusedAloneAndTheRestStays) {
+  commit("aaaa1", 0, hosts(1));
+  run_for(minutes(2));
+  ASSERT_EQ(good(), "aaaa1");
+  gate.gpu2_is_broken = true;
+  commit("bbbb1", 2);  // gpu2 comes, and gpu1 has another value
+  run_for(minutes(60));
+  EXPECT_EQ(probing("gpu1"), Value::text("2"));
+  EXPECT_FALSE(is_there("gpu2"));
+  EXPECT_EQ(count(Kind::change_refused), 1U);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::waiting);
+  EXPECT_EQ(good(), "bbbb1") << "the rest of it is kept, and nothing goes back";
+  gate.gpu2_is_broken = false;
+  ASSERT_TRUE(service->approve("bbbb1", {}, ann));
+  run_for(minutes(10));
+  EXPECT_TRUE(is_there("gpu2"));
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::kept);
+}
+
+}  // namespace
+}  // namespace lockstep
