@@ -19,7 +19,7 @@
 //       listen: ["unix:/run/lockstep/service/api.sock", "[::]:7445"]   # the first is the default
 //       tls: {ca: ca.crt, certificate: api.crt, key: api.key, revoked: ca.crl}   # for all but loopback
 //       tokensFile: tokens                  # name:role:SHA-256 of the token, one a line
-//       auditFile: /var/log/lockstep/audit.jsonl      # default: audit.jsonl beside kept.cbor (docs/service.md)
+//       auditFile: /var/log/lockstep/audit.jsonl      # default: audit.jsonl beside kept.cbor
 //       webhooks: {github: github-secret}   # or gitlab, gitea: files with the secret
 //     alerts:                               # what the service itself tells, to whom
 //       alertmanager: ["https://alertmanager.example.org"]   # each of them
