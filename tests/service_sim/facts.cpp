@@ -26,6 +26,7 @@ void Facts::began(const Key& key) {
 
 void Facts::kept(const Key& key) {
   upgrades_.erase(key);
+  doubted_.erase(key);
   kept_.insert(key);
 }
 
@@ -67,7 +68,7 @@ bool Facts::waits(const Key& key, const Content& content, const std::set<Content
   const ChangeFact change{.claim = Claim::goal, .key = key};
   const Key others = source_of(key) + (kind_of(key) == Kind::plain ? "@other" : "@plain");
   const bool may_need = needs_approval(change, content) || stored_.contains(others) ||
-                        held_.contains({content.setting, content.want});
+                        doubted_.contains(key) || held_.contains({content.setting, content.want});
   const bool may_delete = !accepted_ && commit(source_of(key)).profiles() + 2 <= kGroups;
   const bool is_approved = is_step_approved(key, step);
   const bool deletes = may_delete || deletes_too_much(key);  // its steps are approved with it

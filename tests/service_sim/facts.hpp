@@ -50,6 +50,8 @@ class Facts {
   // Somebody else may have changed the cluster: what was accepted last is not known.
   void changed_by_others() { accepted_.reset(); }
   void said_refused(const Key& key) { refused_.insert(key); }
+  // The process was killed while a gate had failed on it: it may want an approval for what is left.
+  void doubted(const Key& key) { doubted_.insert(key); }
   void said_rejected(const Key& key) {
     rejected_.insert(key);
     approved_.erase(key);
@@ -109,6 +111,7 @@ class Facts {
   std::set<Key> kept_;
   std::set<Key> refused_;
   std::set<Key> rejected_;
+  std::set<Key> doubted_;
   std::map<Key, std::map<std::set<Content>, std::size_t>> approved_;  // steps, each with `refusals`
   std::size_t refusals_ = 0;
   std::set<Key> deletions_;           // approved

@@ -169,6 +169,8 @@ void World::end_process() {
 
 void World::killed() {
   follow_journal();
+  if (gate_fails_ && last_begun_ != 0 && changes_.at(last_begun_).claim == Claim::goal)
+    facts_.doubted(changes_.at(last_begun_).key);
   record("killed");
   count("kills");
   clock_ = now();

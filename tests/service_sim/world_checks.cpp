@@ -64,6 +64,7 @@ void World::check_begun(std::uint64_t id, const ChangeFact& change) {
   if (change.claim != Claim::rollback) {
     note_refusals();
     rolled_back_.clear();
+    gate_fails_ = false;
     const std::string last = last_begun_ == 0 ? "kept" : journal_.outcome(last_begun_);
     if (last != "kept" && last != "needs approval" && !last.starts_with("undone")) facts_.changed_by_others();
     last_begun_ = id;

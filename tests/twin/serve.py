@@ -54,11 +54,15 @@ def webhook(secret=b"a-secret-of-some-length", status=202):
     ask("POST", "/webhooks/gitea", body, {"X-Gitea-Event": "push", "X-Gitea-Signature": signature}, status)
 
 
+def revisions_of(commit):
+    return [one for one in ask("GET", "/api/v1alpha1/revisions")["items"] if one["spec"]["source"] == commit]
+
+
 def waiting_revision(commit):
     """As the API shows it, a moment after the event."""
     end = time.monotonic() + SLACK_S
     while time.monotonic() < end:
-        found = [one for one in ask("GET", "/api/v1alpha1/revisions")["items"] if one["spec"]["source"] == commit]
+        found = revisions_of(commit)
         if any(one["reason"] == "Waiting" for revision in found for one in revision["status"]["conditions"]):
             return found[0]
         time.sleep(0.05)
@@ -186,6 +190,8 @@ def main():
     service.hang_up()
     service.wait_for("ChangeRefused", "Revision/" + harmful)
     demand(ttls() == [64] * len(HOSTS), "the hosts have", ttls(), "after the rollback")
+    refused = revisions_of(harmful)[0]["status"]
+    demand(refused["state"] == "refused" and refused["waiting"][0]["device"] in HOSTS, "who may approve it sees", refused)
     service.forget()
     service.hang_up()
     time.sleep(5)
