@@ -267,7 +267,11 @@ void World::check_outage(const Key& goal) {
   const std::set<std::string> before = in_sync();
   const Path path = *Path::parse(path_of(Group::open));
   const auto drifts = std::ranges::find_if(hosts_of(Group::open), [&](const std::string& host) {
-    return before.contains(host) && facts_.wanted(goal).contains(setting(host, path.text()));
+    const auto wanted = facts_.wanted(goal);
+    const auto value = wanted.find(setting(host, path.text()));
+    if (value == wanted.end() || !before.contains(host)) return false;
+    const Content content{value->first, "7", value->second};
+    return !facts_.waits(goal, content, {content});
   });
   const auto status = process_->service->status();
   // All steps of an upgrade wait for somebody, and so does what it would heal.

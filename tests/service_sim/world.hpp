@@ -14,7 +14,7 @@
 //   step that its policy holds, a value that a gate refused, the intents of an upgrade, and anything where
 //   too much is deleted are written only if that revision's content was approved.
 // - After a gate that could not judge, nothing more of that revision is written before one can, or somebody
-//   approves it.
+//   approves it; unless the change was interrupted meanwhile (the next gate judges all of it).
 // - Drift is healed towards revisions that were begun, on no more devices within ten minutes than the circuit
 //   breaker admits.
 // - An error of approve(), reject(), suspend(), cordon() changes nothing; what returned success holds after
@@ -259,7 +259,7 @@ class World final : public Measurer {
   std::set<std::uint64_t> measured_again_;
   std::set<std::uint64_t> failed_;  // changes whose benchmarks failed
   bool gate_fails_ = false;         // the last one after a change
-  std::optional<Key> unjudged_;     // of what the last gate of this process could not judge
+  std::optional<Key> unjudged_;     // of what the last gate could not judge, and nothing interrupted
   std::uint64_t last_begun_ = 0;    // change, no rollback
   std::uint64_t last_undone_ = 0;
   std::size_t unstored_ = 0;  // commits that a full disk refused

@@ -107,6 +107,7 @@ void World::people_act() {
       if (!random_.chance(0.4)) return approve_something();
       record("is to stop");
       stops_ = true;
+      unjudged_.reset();
       return process_->service->stop();
     default: return approve_something();
   }
@@ -180,6 +181,7 @@ void World::interrupt() {
   const Time since = now() - Facts::kStepMost;
   if (random_.chance(0.3)) return commit_something();
   count("interrupted gates");
+  unjudged_.reset();
   if (random_.chance(0.4)) {
     if (said("suspend", process_->service->suspend(ann())) && !dies_) facts_.suspended(since);
     return;
@@ -190,6 +192,7 @@ void World::interrupt() {
 
 void World::suspend_or_resume() {
   if (process_->service->status()->suspended && random_.chance(0.7)) return resume();
+  unjudged_.reset();
   const bool done = said("suspend", process_->service->suspend(ann()));
   if (done && !dies_ && !facts_.is_suspended()) facts_.suspended(now());
 }
@@ -241,6 +244,7 @@ void World::cordon_or_uncordon() {
   const bool all = random_.chance(0.1);
   for (const auto& [device, place] : places_) {
     if (!all && !random_.chance(0.15)) continue;
+    unjudged_.reset();
     const bool done = said("cordon", process_->service->cordon(device, ann()));
     if (done && !dies_) facts_.cordoned(device, now());
     if (!all || dies_) return;
