@@ -237,7 +237,8 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   follow_journal();
   if (question.when == GateQuestion::When::again && all_hold) confirm_rollback();
   if (is_after) gate_fails_ = !all_hold && !is_unknown;
-  if (!is_unknown || question.when == GateQuestion::When::again) unjudged_.reset();
+  const bool is_before = question.when == GateQuestion::When::before;
+  if ((!is_before && !is_unknown) || question.when == GateQuestion::When::again) unjudged_.reset();
   if (is_after && is_unknown && !out.figures.empty() && last_begun_ != 0 &&
       changes_.at(last_begun_).claim == Claim::goal)
     unjudged_ = changes_.at(last_begun_).key;
