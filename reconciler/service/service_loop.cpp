@@ -319,7 +319,7 @@ Result<Done> ServiceLoop::resume(SpokenBy by) {
   if (record_.suspended && !leads_) TRY_DONE(take_leadership());
   CircuitBreaker closed = breaker_;
   closed.close(devices_that_differ(), by.at);
-  const Result<Done> stored = say([&](ServiceRecord& record) -> Result<Done> {
+  Result<Done> stored = say([&](ServiceRecord& record) -> Result<Done> {
     record.suspended.reset();
     record.breaker = closed.to_json();
     return Done{};
