@@ -122,7 +122,6 @@ std::string Revisions::why_waiting(const Known& one) const {
 Revisions::Shown Revisions::shown_of(const Known& one) const {
   Shown out{one.id, one.state, one.why, one.since, one.open()};
   out.is_unproven = !one.unproven.empty();
-  out.owed = one.owed;
   if (!out.waits.empty()) out.why_waits = why_waiting(one);
   return out;
 }
@@ -164,6 +163,20 @@ Revisions::Lost Revisions::last_of(const RevisionId& revision) const {
   return lost == lost_.end() ? Lost{} : *lost;
 }
 
+// Of the newest one so far: another commit of the same intents is as unproven, and what can be measured is so
+// before one of others writes more. One that goes back to what is known to be good waits for nothing.
+void Revisions::inherit_unproven(Known& next) const {
+  if (known_.empty()) return;
+  const Known& newest = known_.front();
+  const Known* const good = find_last_good();
+  if (newest.is_out() || (good != nullptr && good->id.intents == next.id.intents)) return;
+  const bool is_same = newest.id.intents == next.id.intents;
+  if (!is_same && newest.owed.empty()) return;
+  next.unproven = newest.unproven;
+  next.owed = newest.owed;
+  next.is_open = is_same && newest.is_open;
+}
+
 void Revisions::valid(const RevisionId& revision, const std::string& version, WallTime at) {
   bad_.reset();
   const Lost last = last_of(revision);
@@ -175,6 +188,7 @@ void Revisions::valid(const RevisionId& revision, const std::string& version, Wa
     one.id = revision;
     one.since = at;
     if (last.id == revision) one.former = last.former;
+    inherit_unproven(one);
     known_.insert(known_.begin(), std::move(one));
   } else {
     std::rotate(known_.begin(), found, std::next(found));
@@ -420,6 +434,14 @@ std::optional<RevisionId> Revisions::last_good() const {
 std::optional<Revisions::Shown> Revisions::running() const {
   const Known* const one = find_running();
   return one == nullptr ? std::nullopt : std::optional(shown_of(*one));
+}
+
+std::set<std::string> Revisions::approved_steps(const RevisionId& revision) const {
+  const auto found = std::ranges::find(known_, revision, &Known::id);
+  std::set<std::string> out;
+  if (found != known_.end())
+    for (const auto& [step, who] : found->approved) out.insert(step);
+  return out;
 }
 
 std::string Revisions::approved_by(const RevisionId& revision, const std::set<std::string>& steps) const {

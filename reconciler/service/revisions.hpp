@@ -19,7 +19,7 @@
 // refuses that step, in this revision or any other.
 //
 // Where a gate could not judge what was written, all that is left of the revision needs approval, until a
-// later measurement judges it.
+// later measurement judges it; so does a new revision with the same intents.
 #pragma once
 
 #include <array>
@@ -141,11 +141,10 @@ class Revisions {
     RevisionId revision;
     RevisionState state{};
     std::string why{};
-    WallTime since{};                // of the state
-    std::set<std::string> waits{};   // the steps that need approval, by its last plan
-    std::string why_waits{};         // "2 steps need approval: WHY"; empty: none does
-    bool is_unproven = false;        // its last gate could not judge what was written
-    std::set<std::uint64_t> owed{};  // changes that a later measurement may judge
+    WallTime since{};               // of the state
+    std::set<std::string> waits{};  // the steps that need approval, by its last plan
+    std::string why_waits{};        // "2 steps need approval: WHY"; empty: none does
+    bool is_unproven = false;       // its last gate could not judge what was written
     // Somebody is asked to approve a part of it: it is the goal, or runs.
     bool asks() const {
       using enum RevisionState;
@@ -157,6 +156,7 @@ class Revisions {
   // The last one that was kept, and not refused or rejected since.
   std::optional<RevisionId> last_good() const;
   std::optional<Shown> running() const;
+  std::set<std::string> approved_steps(const RevisionId& revision) const;
   // "operator ann, admin bob": who approved any of these steps of it; empty: nobody.
   std::string approved_by(const RevisionId& revision, const std::set<std::string>& steps) const;
   struct Invalid {
@@ -223,6 +223,7 @@ class Revisions {
   void settle(WallTime at);
   void drop_old();
   Lost last_of(const RevisionId& revision) const;
+  void inherit_unproven(Known& next) const;
   static nlohmann::json known_json(const Known& one);
   static Result<Known> read_known(const nlohmann::json& json);
   static Result<Refusal> read_refusal(const nlohmann::json& json);

@@ -377,8 +377,8 @@ void ServiceLoop::applied(const Applied& applied) {
   }
   const std::string reason =
       applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
-  const bool held = report.verdict == ApplyVerdict::not_validated && report.count(StepState::held) > 0;
-  if (held)
+  const bool all_done = std::ranges::all_of(report.steps, is_good, &StepResult::state);
+  if (report.verdict == ApplyVerdict::not_validated && !all_done)
     record_.revisions.not_validated(reason, report.owes ? std::optional(report.change_id) : std::nullopt,
                                     now());
   else
@@ -396,9 +396,20 @@ std::set<std::string> ServiceLoop::steps_on(const std::set<std::string>& devices
   return plan.without_stand_bys(out);
 }
 
-// Where it measured what an earlier run of the same revision had written, the rest wants the same.
+// By the journal: also of a run that this process knows nothing of.
+bool ServiceLoop::was_for(const RevisionId& id, std::uint64_t change) const {
+  constexpr std::size_t kNewest = 1000;  // a choice: an older one is not owed any more
+  const Result<std::vector<ChangeRecord>> all = store_->history().changes(kNewest);
+  if (!all) return false;
+  const auto found = std::ranges::find(*all, change, &ChangeRecord::change);
+  return found != all->end() && found->reason.starts_with(settings_.command + " of specs at " + id.source);
+}
+
+// Where it measured what an earlier run of the same revision had written, the rest wants the same; what that
+// run wrote is in no plan any more, but its approvals end.
 std::set<std::string> ServiceLoop::refused_steps() const {
   std::set<std::string> out = goal_->may_run;
+  out.merge(record_.revisions.approved_steps(goal_->id));
   if (const Revisions::Shown shown = shown_of(goal_->id); shown.is_unproven)
     out.insert(shown.waits.begin(), shown.waits.end());
   return goal_->plan->without_stand_bys(out);
@@ -410,9 +421,8 @@ ServiceLoop::RunEnd ServiceLoop::end_of(const Applied& applied) const {
     return applied.report.verdict == ApplyVerdict::undone_in_part && !undone_hosts(applied.report).empty()
                ? RunEnd::refused_in_part
                : RunEnd::refused;
-  const std::set<std::uint64_t> owed = shown_of(run_->id).owed;
   if (std::ranges::any_of(applied.report.undone,
-                          [&](const UndoneChange& one) { return owed.contains(one.change); }))
+                          [this](const UndoneChange& one) { return was_for(run_->id, one.change); }))
     return RunEnd::refused;
   if (!applied.accepted || applied.report.unjournalled) return RunEnd::failed;
   switch (applied.report.verdict) {

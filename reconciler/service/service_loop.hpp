@@ -221,6 +221,7 @@ class ServiceLoop {
   void applied(const Applied& applied);
   RunEnd end_of(const Applied& applied) const;
   std::set<std::string> refused_steps() const;
+  bool was_for(const RevisionId& id, std::uint64_t change) const;
   void keep_as_is(const Result<Done>& accepted);
   void run_over(const std::string& why);
   void drop_goal();

@@ -63,7 +63,14 @@ TEST_F(GateOfAService, UndoesWhatALaterMeasurementFindsBroken) {
   leave_unjudged();
   run_for(minutes(60));
   measurer.verdict = GateVerdict::fail;
+  std::ptrdiff_t writes = 0;
+  for (const char* const device : {"gpu1", "gpu2"})
+    devices.at(device)->seen = [&writes](const SimulatedCall& call) {
+      if (call.kind != SimulatedCall::Kind::apply) return;
+      writes += std::ranges::count(*call.changes, Value::text("1"), &Change::want);
+    };
   run_for(minutes(15));
+  EXPECT_EQ(writes, 0) << "it is not tried once more";
   EXPECT_EQ(with_probing(0), 2U);
   EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
   measurer.verdict = GateVerdict::pass;
@@ -77,6 +84,48 @@ TEST_F(GateOfAService, StillHoldsAfterARestart) {
   start_service();
   run_for(minutes(60));
   EXPECT_EQ(with_probing(1), 1U);
+}
+
+// A change that was interrupted before its gate: the service knows of it only from the journal.
+TEST_F(GateOfAService, RefusesWhatItFindsBrokenOfARunThatWasKilled) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  bool is_written = false;
+  devices.at("gpu2")->seen = [&is_written](const SimulatedCall& call) {
+    is_written = is_written || call.kind == SimulatedCall::Kind::apply;
+  };
+  commit("bbbb1", 1);
+  while (!is_written && executor.step()) {
+  }
+  devices.at("gpu2")->seen = {};
+  kill();
+  measurer.verdict = GateVerdict::fail;
+  start_service();
+  run_for(minutes(5));
+  EXPECT_EQ(with_probing(0), 2U);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
+}
+
+TEST_F(GateOfAService, HoldsTheSameUnderAnotherCommit) {
+  leave_unjudged();
+  std::map<std::string, std::string> commented = kOneByOne;
+  commented["policy.yaml"] += "# a comment\n";
+  commit("cccc1", 1, commented);
+  run_for(minutes(60));
+  EXPECT_EQ(with_probing(1), 1U);
+  measurer.verdict = GateVerdict::pass;
+  run_for(minutes(15));
+  EXPECT_EQ(with_probing(1), 2U);
+  EXPECT_EQ(good(), "cccc1");
+}
+
+TEST_F(GateOfAService, LetsARevertGoAtOnce) {
+  leave_unjudged();
+  std::map<std::string, std::string> commented = kOneByOne;
+  commented["policy.yaml"] += "# reverted\n";
+  commit("cccc1", 0, commented);
+  run_for(minutes(2));
+  EXPECT_EQ(with_probing(0), 2U);
 }
 
 TEST_F(GateOfAService, GoesOnUnjudgedIfSomebodyApprovesThat) {
