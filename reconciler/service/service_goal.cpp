@@ -396,8 +396,12 @@ std::set<std::string> ServiceLoop::steps_on(const std::set<std::string>& devices
   return plan.without_stand_bys(out);
 }
 
-// By the journal: also of a run that this process knows nothing of.
+// By the journal: also of a run that this process knows nothing of. It names the source's revision alone:
+// where several versions have compiled that, nobody knows whose change it was.
 bool ServiceLoop::was_for(const RevisionId& id, std::uint64_t change) const {
+  const std::vector<Revisions::Shown> known = record_.revisions.shown();
+  const auto is_of_source = [&](const Revisions::Shown& one) { return one.revision.source == id.source; };
+  if (std::ranges::count_if(known, is_of_source) != 1) return false;
   constexpr std::size_t kNewest = 1000;  // a choice: an older one is not owed any more
   const Result<std::vector<ChangeRecord>> all = store_->history().changes(kNewest);
   if (!all) return false;
