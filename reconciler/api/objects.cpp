@@ -161,7 +161,8 @@ Json waiting_steps(const GoalPlan& plan, const std::set<std::string>& waits) {
   return out;
 }
 
-// Of a plan that is not there any more: that of a revision that was refused before a restart.
+// Of a plan that is not there: before the first one after a restart, or of a revision that was refused before
+// it.
 Json steps_without_plan(const Revisions::Shown& shown) {
   Json out = Json::array();
   for (const std::string& digest : shown.waits) {

@@ -27,7 +27,8 @@ bool is_held(const Step& step) {
 
 }  // namespace
 
-GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole) : plan_(std::move(plan)), whole_(whole) {
+GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole, bool to_judge)
+    : plan_(std::move(plan)), whole_(whole), to_judge_(to_judge) {
   digests_.reserve(plan_.steps.size());
   for (const Step& step : plan_.steps) digests_.push_back(step_digest(step));
   if (plan_.empty() || deletion.why.empty()) return;
@@ -38,6 +39,7 @@ GoalPlan::GoalPlan(Plan plan, const Deletion& deletion, bool whole) : plan_(std:
 PlannedSteps GoalPlan::planned() const {
   PlannedSteps out;
   out.whole = whole_;
+  out.to_judge = to_judge_;
   const auto hold = [&out](const std::string& digest) {
     out.steps.insert(digest);
     out.held.insert(digest);

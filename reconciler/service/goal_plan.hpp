@@ -19,14 +19,15 @@ namespace lockstep {
 
 class GoalPlan {
  public:
-  // `whole`: all devices were observed completely.
-  GoalPlan(Plan plan, const Deletion& deletion, bool whole);
+  // `whole`: all devices were observed completely. `to_judge`: as PlannedSteps has it.
+  GoalPlan(Plan plan, const Deletion& deletion, bool whole, bool to_judge = false);
 
   const Plan& plan() const { return plan_; }
   const std::vector<std::string>& digests() const { return digests_; }  // as Plan::steps
   // Of what it deletes; empty: nobody must confirm that.
   const std::string& deletion() const { return deletion_; }
   const std::string& why_confirm() const { return why_confirm_; }
+  bool to_judge() const { return to_judge_; }
   PlannedSteps planned() const;
 
   // Why these wait: what the plan deletes, as its steps are approved with that, and the reasons of their
@@ -57,6 +58,7 @@ class GoalPlan {
   std::string deletion_;
   std::string why_confirm_;
   bool whole_;
+  bool to_judge_;
 };
 
 }  // namespace lockstep

@@ -34,8 +34,7 @@ std::set<std::string> Revisions::Known::open() const {
 
 void Revisions::Known::forget_unproven() {
   unproven.clear();
-  owed.clear();
-  is_open = false;
+  is_measurable = is_open = false;
 }
 
 void Revisions::Known::drop_plan() {
@@ -50,6 +49,11 @@ void Revisions::Known::become(RevisionState next, std::string reason, WallTime a
 }
 
 Revisions::Known* Revisions::find(const RevisionId& revision) {
+  const auto found = std::ranges::find(known_, revision, &Known::id);
+  return found == known_.end() ? nullptr : &*found;
+}
+
+const Revisions::Known* Revisions::find(const RevisionId& revision) const {
   const auto found = std::ranges::find(known_, revision, &Known::id);
   return found == known_.end() ? nullptr : &*found;
 }
@@ -97,8 +101,8 @@ void Revisions::forget_unwanted(const Known& newest) {
   forget_refusals(unwanted);
 }
 
-// "5 steps need approval: compiled to other intents by lockstep 2 than by 1; 2 were refused before: WHY"; not
-// validated: WHY.
+// "5 steps need approval: compiled to other intents by lockstep 2 than by 1; WHY it is unproven; 2 were
+// refused before: WHY".
 std::string Revisions::why_waiting(const Known& one) const {
   const std::set<std::string> open = one.open();
   std::size_t refused_before = 0;
@@ -171,9 +175,9 @@ void Revisions::inherit_unproven(Known& next) const {
   const Known* const good = find_last_good();
   if (newest.is_out() || (good != nullptr && good->id.intents == next.id.intents)) return;
   const bool is_same = newest.id.intents == next.id.intents;
-  if (!is_same && newest.owed.empty()) return;
+  if (!is_same && !newest.is_measurable) return;
   next.unproven = newest.unproven;
-  next.owed = newest.owed;
+  next.is_measurable = newest.is_measurable;
   next.is_open = is_same && newest.is_open;
 }
 
@@ -223,7 +227,7 @@ std::set<std::string> Revisions::planned(const RevisionId& revision, const Plann
   one->may_run.clear();
   one->waits.clear();
   one->whole = plan.whole;
-  if (!one->owed.empty() && !one->is_open && !plan.to_judge) one->forget_unproven();
+  if (one->is_measurable && !one->is_open && !plan.to_judge) one->forget_unproven();
   for (const std::string& step : plan.steps) {
     const bool needs =
         one->former || !one->unproven.empty() || plan.held.contains(step) || refusal_of(step) != nullptr;
@@ -310,15 +314,12 @@ void Revisions::refused_in_part(const std::set<std::string>& steps, const std::s
   run->waits.insert(steps.begin(), steps.end());
 }
 
-void Revisions::not_validated(const std::string& why, std::optional<std::uint64_t> owed, WallTime at) {
+void Revisions::not_validated(const std::string& why, bool measurable, WallTime at) {
   Known* const run = find_running();
   assert(run != nullptr);
   if (run == nullptr) return;
   run->unproven = printable(why);
-  if (owed)
-    run->owed.insert(*owed);
-  else
-    run->is_open = true;
+  (measurable ? run->is_measurable : run->is_open) = true;
   run->become(State::pending, run->unproven, at);
   settle(at);
 }
@@ -327,7 +328,7 @@ bool Revisions::validated(WallTime at) {
   Known* const run = find_running();
   assert(run != nullptr);
   if (run == nullptr || run->unproven.empty() || run->open().empty()) return false;
-  run->owed.clear();
+  run->is_measurable = false;
   if (!run->is_open) run->forget_unproven();
   run->drop_plan();
   run->become(State::pending, "", at);
@@ -415,9 +416,13 @@ Result<Done> Revisions::reject(const RevisionId& revision, const SpokenBy& by) {
   return Done{};
 }
 
+std::optional<RevisionId> Revisions::newest() const {
+  return known_.empty() ? std::nullopt : std::optional(known_.front().id);
+}
+
 std::optional<Revisions::Shown> Revisions::shown(const RevisionId& revision) const {
-  const auto found = std::ranges::find(known_, revision, &Known::id);
-  return found == known_.end() ? std::nullopt : std::optional(shown_of(*found));
+  const Known* const one = find(revision);
+  return one == nullptr ? std::nullopt : std::optional(shown_of(*one));
 }
 
 std::vector<Revisions::Shown> Revisions::shown() const {
@@ -437,18 +442,17 @@ std::optional<Revisions::Shown> Revisions::running() const {
 }
 
 std::set<std::string> Revisions::approved_steps(const RevisionId& revision) const {
-  const auto found = std::ranges::find(known_, revision, &Known::id);
   std::set<std::string> out;
-  if (found != known_.end())
-    for (const auto& [step, who] : found->approved) out.insert(step);
+  if (const Known* const one = find(revision); one != nullptr)
+    for (const auto& [step, who] : one->approved) out.insert(step);
   return out;
 }
 
 std::string Revisions::approved_by(const RevisionId& revision, const std::set<std::string>& steps) const {
-  const auto found = std::ranges::find(known_, revision, &Known::id);
-  if (found == known_.end()) return "";
+  const Known* const one = find(revision);
+  if (one == nullptr) return "";
   std::set<std::string> all;
-  for (const auto& [step, who] : found->approved)
+  for (const auto& [step, who] : one->approved)
     if (steps.contains(step) && !who.empty()) all.insert(who);
   std::string out;
   for (const std::string& who : all) out += (out.empty() ? "" : ", ") + who;

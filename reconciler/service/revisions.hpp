@@ -110,9 +110,9 @@ class Revisions {
   void refused(const std::set<std::string>& steps, const std::string& why, WallTime at);
   // Its gate has refused these steps alone, and the rest goes on or stays: kept() or failed() follows.
   void refused_in_part(const std::set<std::string>& steps, const std::string& why);
-  // It ended as its gate could not judge what was written, and held what is left. `owed`: its change, if a
-  // later measurement may judge that; where nothing is owed any more (PlannedSteps::to_judge), one has.
-  void not_validated(const std::string& why, std::optional<std::uint64_t> owed, WallTime at);
+  // It ended as its gate could not judge what was written, and held what is left. `measurable`: a later
+  // measurement may judge it; where nothing is left to measure (PlannedSteps::to_judge), one has.
+  void not_validated(const std::string& why, bool measurable, WallTime at);
   // All that was written is judged by now: if it was not before, the running one ends, to be gone for again
   // with what is left of it. Returns whether it has ended.
   bool validated(WallTime at);
@@ -152,6 +152,7 @@ class Revisions {
     }
   };
   std::vector<Shown> shown() const;  // newest first
+  std::optional<RevisionId> newest() const;
   std::optional<Shown> shown(const RevisionId& revision) const;
   // The last one that was kept, and not refused or rejected since.
   std::optional<RevisionId> last_good() const;
@@ -181,8 +182,8 @@ class Revisions {
     std::uint64_t kept = 0;             // the number of its last keep; 0: never
     std::optional<std::string> former;  // the version that compiled its source otherwise: all steps wait
     std::string unproven;               // why its last gate could not judge: all steps wait; empty: it could
-    std::set<std::uint64_t> owed;       // changes that a later measurement may judge
-    bool is_open = false;               // no measurement can say the rest: somebody has to
+    bool is_measurable = false;         // a later measurement may judge a part of it
+    bool is_open = false;               // and no measurement the rest: somebody has to
     std::string failing;                // why the gate of its run has failed
     // By the last plan, while it may serve; what was approved since is in `waits` all the same.
     std::set<std::string> may_run;
@@ -210,6 +211,7 @@ class Revisions {
   };
 
   Known* find(const RevisionId& revision);
+  const Known* find(const RevisionId& revision) const;
   Known* find_running();
   const Known* find_running() const;
   const Known* goal() const;

@@ -28,16 +28,6 @@ Result<const Json*> list(const Json& json, const char* name) {
   return value;
 }
 
-Result<std::set<std::uint64_t>> read_owed(const Json& json) {
-  TRY(const Json* const all, list(json, "owed"));
-  std::set<std::uint64_t> out;
-  for (const Json& one : *all) {
-    if (!one.is_number_unsigned()) return stored::damaged("'owed' has what is no change");
-    out.insert(one.get<std::uint64_t>());
-  }
-  return out;
-}
-
 // Who approved each step; older versions stored the steps alone.
 Result<std::map<std::string, std::string>> read_approved(const Json& json) {
   std::map<std::string, std::string> out;
@@ -69,7 +59,7 @@ Json Revisions::known_json(const Known& one) {
   if (one.former) out["former"] = *one.former;
   if (!one.unproven.empty()) {
     out["unproven"] = one.unproven;
-    out["owed"] = one.owed;
+    out["measurable"] = one.is_measurable;
     out["open"] = one.is_open;
   }
   if (!one.failing.empty()) out["failing"] = one.failing;
@@ -113,7 +103,7 @@ Result<Revisions::Known> Revisions::read_known(const Json& json) {
   }
   if (json.contains("unproven")) {
     TRY(one.unproven, stored::text(json, "unproven"));
-    TRY(one.owed, read_owed(json));
+    TRY(one.is_measurable, stored::flag(json, "measurable"));
     TRY(one.is_open, stored::flag(json, "open"));
   }
   if (json.contains("failing")) {

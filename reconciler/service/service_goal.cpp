@@ -85,19 +85,18 @@ void ServiceLoop::plan() {
   });
 }
 
-Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) {
+Result<GoalPlan> ServiceLoop::plan_of(const std::vector<DeviceState>& states) const {
   const ClusterSession& session = *goal_->served->session;
   TRY(Plan plan, session.plan(states));
   TRY(const Unjudged unjudged, session.unjudged());
-  goal_->to_judge = settings_.measures && unjudged.to_judge();
   TRY(const Deletion deletion, session.deletion_by(plan));
-  return GoalPlan(std::move(plan), deletion, session.not_observed(states).empty());
+  return GoalPlan(std::move(plan), deletion, session.not_observed(states).empty(),
+                  settings_.measures && unjudged.to_judge());
 }
 
 void ServiceLoop::adopt(GoalPlan plan) {
   const std::set<std::string> asked = shown_of(goal_->id).waits;
   PlannedSteps steps = plan.planned();
-  steps.to_judge = goal_->to_judge;
   goal_->may_run = record_.revisions.planned(goal_->id, steps, now());
   // Where all that may run comes after what waits, the revision waits.
   const bool some_wait = !goal_->may_run.empty() && goal_->may_run.size() < steps.steps.size();
@@ -124,7 +123,7 @@ void ServiceLoop::ask_for_approval(const Revisions::Shown& shown) {
 // Something of it can be done now: a step, or the measurement that a gate could not make, without any step.
 bool ServiceLoop::has_something_to_do() const {
   const GoalPlan& plan = *goal_->plan;
-  const bool measures = goal_->to_judge && shown_of(goal_->id).is_unproven;
+  const bool measures = plan.to_judge() && shown_of(goal_->id).is_unproven;
   return plan.plan().empty() || measures || plan.can_begin(goal_->may_run) > 0;
 }
 
@@ -379,8 +378,7 @@ void ServiceLoop::applied(const Applied& applied) {
       applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
   const bool all_done = std::ranges::all_of(report.steps, is_good, &StepResult::state);
   if (report.verdict == ApplyVerdict::not_validated && !all_done)
-    record_.revisions.not_validated(reason, report.owes ? std::optional(report.change_id) : std::nullopt,
-                                    now());
+    record_.revisions.not_validated(reason, report.owes, now());
   else
     record_.revisions.failed(reason, now());
   run_over(reason);

@@ -121,7 +121,6 @@ class ServiceLoop {
     std::shared_ptr<ServedSession> served;
     std::shared_ptr<const GoalPlan> plan{};
     std::set<std::string> may_run{};  // of `plan`
-    bool to_judge = false;            // changes of earlier runs, when it was planned
     WallTime planned{};
     Time look_at{};  // when it is to be planned next
   };
@@ -205,7 +204,7 @@ class ServiceLoop {
   Result<Done> choose();
   void observe(std::function<void(const std::vector<DeviceState>&)> then);
   void plan();
-  Result<GoalPlan> plan_of(const std::vector<DeviceState>& states);
+  Result<GoalPlan> plan_of(const std::vector<DeviceState>& states) const;
   void adopt(GoalPlan plan);
   void ask_for_approval(const Revisions::Shown& shown);
   bool has_something_to_do() const;

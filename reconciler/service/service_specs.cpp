@@ -179,11 +179,11 @@ void ServiceLoop::took(ValidSpecs specs) {
 void ServiceLoop::note_newest() {
   if (!newest_) return;
   const bool is_new = !record_.revisions.shown(*newest_);
-  const std::vector<Revisions::Shown> before = record_.revisions.shown();
+  const bool moves = record_.revisions.newest() != newest_;
   record_.revisions.valid(*newest_, settings_.version, now());
   unsaved_ = true;
   // Also of a branch that went back: the wait is that of the one before.
-  if (before.empty() || before.front().revision != *newest_) look_now();
+  if (moves) look_now();
   if (is_new) {
     happened(ServiceEvent::Kind::revision_valid, "Revision/" + newest_->source,
              specs_[*newest_].revision.subject);

@@ -31,10 +31,10 @@
 //   first wave that is left do;
 // - at most kQuietChanges changes are begun, and none in the last half hour;
 // - the suite was measured in the last hour.
-// Then, in some worlds, all devices lose their effects for a quarter of an hour: none is
-// shown in sync, no change is begun for it, the circuit breaker stays closed, and drift of one device is
-// healed meanwhile. Then one more good revision is committed and all that waits is approved: within an hour
-// all devices have it, and status(), record and journal say so.
+// Then, in some worlds, all devices lose their effects for a quarter of an hour: none is shown in sync, no
+// change is begun for it, the circuit breaker stays closed, and drift of one device is healed meanwhile.
+// Then one more good revision is committed and all that waits is approved: within an hour all devices have
+// it, and status(), record and journal say so.
 #pragma once
 
 #include <cstdint>

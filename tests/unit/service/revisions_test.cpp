@@ -263,7 +263,7 @@ TEST_P(GoalOfTheService, KeepsTheRunningOneAmongManyRefused) {
 TEST_P(GoalOfTheService, WaitsWithAllThatIsLeftWhereNothingCanJudgeWhatWasWritten) {
   fetch("a");
   run(of("a"), {"s", "t"});
-  revisions_.not_validated("kept, not validated: no benchmark crosses leaf0", {}, tick());
+  revisions_.not_validated("kept, not validated: no benchmark crosses leaf0", false, tick());
   EXPECT_EQ(plan(of("a"), {"t"}), Steps());
   EXPECT_EQ(state("a"), RevisionState::waiting);
   EXPECT_EQ(shown(of("a")).why_waits,
@@ -281,7 +281,7 @@ TEST_P(GoalOfTheService, WaitsWithAllThatIsLeftWhereNothingCanJudgeWhatWasWritte
 TEST_P(GoalOfTheService, IsGoneForWithoutAStepToMeasureWhatIsOwed) {
   fetch("a");
   run(of("a"), {"s", "t"});
-  revisions_.not_validated("no CPU", 7, tick());
+  revisions_.not_validated("no CPU", true, tick());
   const PlannedSteps left{.steps = {"t"}, .held = {}, .whole = true, .to_judge = true};
   EXPECT_EQ(revisions_.planned(of("a"), left, tick()), Steps());
   EXPECT_EQ(revisions_.next(), of("a"));
@@ -294,20 +294,20 @@ TEST_P(GoalOfTheService, IsGoneForWithoutAStepToMeasureWhatIsOwed) {
 TEST_P(GoalOfTheService, GoesOnWhereAnotherRunHasJudgedWhatWasOwed) {
   fetch("a");
   run(of("a"), {"s", "t"});
-  revisions_.not_validated("no CPU", 7, tick());
+  revisions_.not_validated("no CPU", true, tick());
   EXPECT_EQ(plan(of("a"), {"t"}), Steps({"t"}));
 }
 
 TEST_P(GoalOfTheService, StillWaitsForWhatNothingCanJudgeOnceTheRestIsJudged) {
   fetch("a");
   run(of("a"), {"s", "t", "u"});
-  revisions_.not_validated("no CPU", 7, tick());
+  revisions_.not_validated("no CPU", true, tick());
   const PlannedSteps left{.steps = {"t", "u"}, .held = {}, .whole = true, .to_judge = true};
   revisions_.planned(of("a"), left, tick());
   ASSERT_TRUE(approve(of("a"), {"t"}));
   EXPECT_EQ(revisions_.planned(of("a"), left, tick()), Steps({"t"}));
   revisions_.began(of("a"), tick());
-  revisions_.not_validated("no benchmark crosses leaf0", {}, tick());
+  revisions_.not_validated("no benchmark crosses leaf0", false, tick());
   revisions_.planned(of("a"), {.steps = {"u"}, .held = {}, .whole = true, .to_judge = true}, tick());
   ASSERT_EQ(revisions_.next(), of("a"));
   revisions_.began(of("a"), tick());

@@ -27,6 +27,12 @@ class GateOfAService : public ServiceLab {
       if (one.shown.revision.source == source) return one.shown.why_waits;
     return "";
   }
+  // The same to a reader, and other files.
+  static std::map<std::string, std::string> commented() {
+    std::map<std::string, std::string> out = kOneByOne;
+    out["policy.yaml"] += "# a comment\n";
+    return out;
+  }
   // Its first wave was written, and could not be judged.
   void leave_unjudged() {
     commit("aaaa1", 0, kOneByOne);
@@ -108,9 +114,7 @@ TEST_F(GateOfAService, RefusesWhatItFindsBrokenOfARunThatWasKilled) {
 
 TEST_F(GateOfAService, HoldsTheSameUnderAnotherCommit) {
   leave_unjudged();
-  std::map<std::string, std::string> commented = kOneByOne;
-  commented["policy.yaml"] += "# a comment\n";
-  commit("cccc1", 1, commented);
+  commit("cccc1", 1, commented());
   run_for(minutes(60));
   EXPECT_EQ(with_probing(1), 1U);
   measurer.verdict = GateVerdict::pass;
@@ -121,9 +125,7 @@ TEST_F(GateOfAService, HoldsTheSameUnderAnotherCommit) {
 
 TEST_F(GateOfAService, LetsARevertGoAtOnce) {
   leave_unjudged();
-  std::map<std::string, std::string> commented = kOneByOne;
-  commented["policy.yaml"] += "# reverted\n";
-  commit("cccc1", 0, commented);
+  commit("cccc1", 0, commented());
   run_for(minutes(2));
   EXPECT_EQ(with_probing(0), 2U);
 }
