@@ -125,7 +125,7 @@ std::string Revisions::why_waiting(const Known& one) const {
 
 Revisions::Shown Revisions::shown_of(const Known& one) const {
   Shown out{one.id, one.state, one.why, one.since, one.open()};
-  out.is_unproven = !one.unproven.empty();
+  out.unproven = one.unproven;
   if (!out.waits.empty()) out.why_waits = why_waiting(one);
   return out;
 }
@@ -265,7 +265,7 @@ bool Revisions::goes_on(WallTime at) {
   return false;
 }
 
-void Revisions::kept(WallTime at) {
+void Revisions::kept(WallTime at, const std::string& unproven) {
   Known* const run = find_running();
   assert(run != nullptr);
   if (run == nullptr) return;
@@ -282,7 +282,7 @@ void Revisions::kept(WallTime at) {
   } else if (!run->waits.empty()) {
     run->become(State::waiting, why_waiting(*run), at);
   } else {
-    run->become(State::kept, "", at);
+    run->become(State::kept, printable(unproven), at);
     if (run->whole) run->former.reset();
   }
   settle(at);

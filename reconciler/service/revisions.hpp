@@ -47,7 +47,7 @@ enum class RevisionState : std::uint8_t {
   pending,  // the goal, and not begun
   waiting,  // the goal, and all that is left of it waits for an approval
   running,
-  kept,        // its gates have passed
+  kept,        // its gates have passed, or nothing could judge it: `why` says so
   refused,     // by its gate
   superseded,  // by a newer one, before or after it was begun
   rejected,    // by somebody
@@ -106,7 +106,8 @@ class Revisions {
   void began(const RevisionId& revision, WallTime at);
   // The running one's gate has decided on a wave: whether the run goes on. If not, it ends as superseded.
   bool goes_on(WallTime at);
-  void kept(WallTime at);
+  // `unproven`: why nothing could judge what was written; empty: its gates have.
+  void kept(WallTime at, const std::string& unproven = "");
   void refused(const std::set<std::string>& steps, const std::string& why, WallTime at);
   // Its gate has refused these steps alone, and the rest goes on or stays: kept() or failed() follows.
   void refused_in_part(const std::set<std::string>& steps, const std::string& why);
@@ -144,7 +145,7 @@ class Revisions {
     WallTime since{};               // of the state
     std::set<std::string> waits{};  // the steps that need approval, by its last plan
     std::string why_waits{};        // "2 steps need approval: WHY"; empty: none does
-    bool is_unproven = false;       // its last gate could not judge what was written
+    std::string unproven{};         // why its last gate could not judge what was written; empty: it could
     // Somebody is asked to approve a part of it: it is the goal, or runs.
     bool asks() const {
       using enum RevisionState;

@@ -123,7 +123,7 @@ void ServiceLoop::ask_for_approval(const Revisions::Shown& shown) {
 // Something of it can be done now: a step, or the measurement that a gate could not make, without any step.
 bool ServiceLoop::has_something_to_do() const {
   const GoalPlan& plan = *goal_->plan;
-  const bool measures = plan.to_judge() && shown_of(goal_->id).is_unproven;
+  const bool measures = plan.to_judge() && !shown_of(goal_->id).unproven.empty();
   return plan.plan().empty() || measures || plan.can_begin(goal_->may_run) > 0;
 }
 
@@ -253,13 +253,14 @@ void ServiceLoop::keep_as_is(const Result<Done>& accepted) {
     record_.revisions.failed(accepted.error().text(), now());
     return run_over(accepted.error().text());
   }
-  record_.revisions.kept(now());
+  std::string unproven = shown_of(run_->id).unproven;
+  if (unproven.empty() && run_->leaves_owed)
+    unproven = "not validated: no suite can judge all of what was changed";
+  record_.revisions.kept(now(), unproven);
   const std::string object = "Revision/" + run_->id.source;
-  const bool leaves_owed = run_->leaves_owed;
   run_over("");
   happened(ServiceEvent::Kind::change_kept, object,
-           leaves_owed ? "nothing is left to do; not validated: no suite can judge all of what was changed"
-                       : "nothing to do");
+           unproven.empty() ? "nothing to do" : "nothing is left to do; " + unproven);
 }
 
 ApplyHooks ServiceLoop::hooks() {
@@ -376,8 +377,7 @@ void ServiceLoop::applied(const Applied& applied) {
   }
   const std::string reason =
       applied.accepted ? why_not_kept(report, goal_->plan->plan().steps) : applied.accepted.error().text();
-  const bool all_done = std::ranges::all_of(report.steps, is_good, &StepResult::state);
-  if (report.verdict == ApplyVerdict::not_validated && !all_done)
+  if (report.verdict == ApplyVerdict::not_validated)
     record_.revisions.not_validated(reason, report.owes, now());
   else
     record_.revisions.failed(reason, now());
@@ -412,7 +412,7 @@ bool ServiceLoop::was_for(const RevisionId& id, std::uint64_t change) const {
 std::set<std::string> ServiceLoop::refused_steps() const {
   std::set<std::string> out = goal_->may_run;
   out.merge(record_.revisions.approved_steps(goal_->id));
-  if (const Revisions::Shown shown = shown_of(goal_->id); shown.is_unproven)
+  if (const Revisions::Shown shown = shown_of(goal_->id); !shown.unproven.empty())
     out.insert(shown.waits.begin(), shown.waits.end());
   return goal_->plan->without_stand_bys(out);
 }

@@ -275,7 +275,8 @@ void ServiceLoop::lead_again() {
   turn_soon();
 }
 
-// The store, and from its record where the last run of a service ended.
+// The store, and from its record where the last run of a service ended. A change that was cut off in mid-run
+// is under way no more: the next one takes over what it wrote.
 Result<Done> ServiceLoop::take_leadership() {
   if (!store_) {
     TRY(std::shared_ptr<Store> store,
@@ -294,6 +295,10 @@ Result<Done> ServiceLoop::take_leadership() {
     if (bad) record_.revisions.invalid(bad->source, bad->why, bad->since);
   } else {
     TRY_DONE(store_->leadership().take(settings_.command));
+  }
+  if (const auto ended = recover_in_flight(store_->history()); !ended) {
+    store_->leadership().resign();
+    return ended.error();
   }
   leads_ = true;
   why_not_leads_.clear();

@@ -112,6 +112,34 @@ TEST_F(GateOfAService, RefusesWhatItFindsBrokenOfARunThatWasKilled) {
   EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
 }
 
+// Nothing else is gone for: what the run had written is measured again, and refused for good.
+TEST_F(GateOfAService, ThatWasKilledInItsRollbackIsSettledByTheNextService) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  measurer.verdict = GateVerdict::fail;
+  bool is_undone = false;
+  for (const char* const device : {"gpu1", "gpu2"})
+    devices.at(device)->seen = [&is_undone](const SimulatedCall& call) {
+      is_undone = is_undone || (call.kind == SimulatedCall::Kind::apply &&
+                                std::ranges::count(*call.changes, Value::text("0"), &Change::want) > 0);
+    };
+  commit("bbbb1", 1);
+  while (!is_undone && executor.step()) {
+  }
+  kill();
+  for (const char* const device : {"gpu1", "gpu2"}) devices.at(device)->seen = {};
+  const auto in_flight = [this] {
+    const auto store = open_store(state());
+    return (*store)->history().in_flight()->size();
+  };
+  ASSERT_EQ(in_flight(), 2U) << "the change and its rollback";
+  start_service();
+  run_for(minutes(5));
+  EXPECT_EQ(in_flight(), 0U);
+  EXPECT_EQ(state_of("bbbb1"), RevisionState::refused);
+  EXPECT_EQ(with_probing(0), 2U);
+}
+
 TEST_F(GateOfAService, HoldsTheSameUnderAnotherCommit) {
   leave_unjudged();
   commit("cccc1", 1, commented());
@@ -212,6 +240,57 @@ class NewHostsOfAService : public ServiceLab {
   bool is_there(const std::string& host) { return at(host, "interface[rail0]/mtu") == Value::integer(9000); }
   NewHostsGate gate;
 };
+
+// Measures one host, and nothing that a change of the other can have touched.
+class GateThatNothingCrosses final : public Measurer {
+ public:
+  Result<GateMeasurement> measure(const GateQuestion&, const Call&) override {
+    GateMeasurement out;
+    GateFigure one;
+    one.subject = "gpu1";
+    one.state = SloState::holds;
+    one.figure = 1.0;
+    out.figures.push_back(one);
+    out.selected = out.measured = 1;
+    out.without_benchmark = {"gpu1"};
+    out.sentence = "as the test wants it";
+    return out;
+  }
+  bool crosses(const std::string&, const BlastRadius&) const override { return false; }
+};
+
+class UnmeasuredByAService : public ServiceLab {
+ protected:
+  UnmeasuredByAService() {
+    run_for(seconds(1));  // nothing of the first service is under way
+    kill();
+    own_measurer = &gate;
+    start_service();
+  }
+  std::string why_of(const std::string& source) const {
+    for (const RevisionStatus& one : service->status()->revisions)
+      if (one.shown.revision.source == source) return one.shown.why;
+    return "";
+  }
+  GateThatNothingCrosses gate;
+};
+
+TEST_F(UnmeasuredByAService, ItsRevisionIsKeptAndSaysForGoodThatNothingJudgedIt) {
+  commit("aaaa1", 1);
+  run_for(minutes(120));
+  expect_probing(1);
+  EXPECT_EQ(state_of("aaaa1"), RevisionState::kept);
+  EXPECT_NE(why_of("aaaa1").find("not validated"), std::string::npos) << why_of("aaaa1");
+  kill();
+  start_service();
+  run_for(minutes(120));
+  EXPECT_NE(why_of("aaaa1").find("not validated"), std::string::npos) << why_of("aaaa1");
+  EXPECT_EQ(count(Kind::approval_needed), 0U);
+  // What is healed later waits for nobody.
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("0"));
+  run_for(minutes(15));
+  expect_probing(1);
+}
 
 TEST_F(NewHostsOfAService, OneThatIsBrokenIsRefusedAloneAndTheRestStays) {
   commit("aaaa1", 0, hosts(1));
