@@ -58,6 +58,22 @@ def revisions_of(commit):
     return [one for one in ask("GET", "/api/v1alpha1/revisions")["items"] if one["spec"]["source"] == commit]
 
 
+def command(*words):
+    """As a person gives it to the service."""
+    return run(lockstep, *words, "--server", f"unix:{work}/api/api.sock")
+
+
+def schedule(check):
+    """Until what the API shows of the suite that is measured by the clock is as `check` wants it."""
+    end = time.monotonic() + SLACK_S
+    while time.monotonic() < end:
+        shown = [one for cluster in ask("GET", "/api/v1alpha1/clusters")["items"] for one in cluster["status"].get("schedules", [])]
+        if any(check(one) for one in shown):
+            return
+        time.sleep(0.2)
+    demand(False, "the API shows of schedules", shown)
+
+
 def waiting_revision(commit):
     """As the API shows it, a moment after the event."""
     end = time.monotonic() + SLACK_S
@@ -128,6 +144,13 @@ def paths(device):
 
 def mtu(device, port):
     return int(re.search(r" mtu (\d+)", run(lockstep, "twin", "exec", pod, device, "ip", "link", "show", port)).group(1))
+
+
+def answers(device, port, other):
+    """Whether the other's address of that port answers to it from its own."""
+    show = lambda name: run(lockstep, "twin", "exec", pod, name, "ip", "-4", "-o", "address", "show", "dev", port)
+    address = re.search(r"inet ([\d.]+)", show(other)).group(1)
+    run(lockstep, "twin", "exec", pod, device, "ping", "-q", "-c", "3", "-W", "5", "-I", port, address)
 
 
 def ttls():
@@ -228,6 +251,43 @@ def main():
     service.wait_for("ChangeKept", "Revision/" + second)
     demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
 
+    print("--- stopped in the middle of a change, it ends in order, and goes on when it is started", flush=True)
+    service.forget()
+    fourth = commit("worse", [("fabric.yaml", "maxPaths: 16", "maxPaths: 8")])
+    service.hang_up()
+    service.wait_for("ChangeBegan", "Revision/" + fourth)
+    demand(service.end(signal.SIGTERM) == 0, "it ended with", service.process.returncode, service.told())
+    service = Service()
+    service.wait_for("ChangeKept", "Revision/" + fourth)
+    demand(paths("leaf0") == 8 and paths("leaf1") == 8, "the leaves have", paths("leaf0"), paths("leaf1"))
+
+    print("--- suspended: others change the cluster, and a host is added to the twin; resumed, all of it is as git says", flush=True)
+    service.forget()
+    command("suspend", "--reason", "a host is added")
+    run(lockstep, "apply", "--twin", "--yes", "--no-measure", pod, codes=(0, 2))
+    demand(paths("leaf0") == 64, "leaf0 has", paths("leaf0"), "after apply")
+    grown = commit("a fifth host", [("devices.yaml", r"gpu\[1-4\]", "gpu[1-5]"), ("fabric.yaml", r"gpu\[1-4\]", "gpu[1-5]"),
+                                    ("fabric.yaml", r"swp\[1-4\]", "swp[1-5]")])
+    webhook()
+    service.wait_for("RevisionValid", "Revision/" + grown)
+    for name in ("devices.yaml", "fabric.yaml"):
+        run("cp", work / "clone" / "pod" / name, pod / name)
+    run(lockstep, "twin", "up", pod)
+    demand(paths("leaf0") == 64, "leaf0 has", paths("leaf0"), "while the service is suspended")
+    command("resume", "--reason", "it is there")
+    service.wait_for("ChangeKept", "Revision/" + grown)
+    demand(paths("leaf0") == 8 and paths("leaf1") == 8, "the leaves have", paths("leaf0"), paths("leaf1"))
+    answers("gpu5", "rail0", "gpu1")
+
+    print("--- a suite is measured by the clock", flush=True)
+    service.forget()
+    clocked = commit("by the clock", [("slo.yaml", "  onChange:", "  onSchedule: {every: 1min, when: always}\n  onChange:")])
+    webhook()
+    service.wait_for("ChangeKept", "Revision/" + clocked)
+    schedule(lambda one: one["suite"] == "backend-slo" and one.get("last", {}).get("verdict") == "pass")
+    first_run = ask("GET", "/api/v1alpha1/clusters")["items"][0]["status"]["schedules"][0]["last"]["run"]
+    demand(first_run > 0, "the run is recorded as", first_run)
+
     print("--- a repository that is gone leaves all as it is", flush=True)
     service.forget()
     os.rename(work / "origin.git", work / "moved.git")
@@ -243,6 +303,8 @@ def main():
     demand(service.end(signal.SIGTERM) == 0, "it ended with", service.process.returncode, service.told())
     # Refused would be 1. It may tell of a change of the service that was stopped before it was measured.
     run(lockstep, "apply", "--twin", "--yes", "--no-measure", pod, codes=(0, 2))
+    told = run(lockstep, "history", "--twin", pod)
+    demand(f"{second} (Ada <ada@example.org>: other paths)" in told, "the history does not say whose commit it was:", told)
 
 
 main()
