@@ -361,6 +361,13 @@ class WhilePlanning(unittest.TestCase):
         self.assertIn("was ended by signal 9", said)
         self.assertEqual(run("plan", "--only", "plan-test", "specs", *by_service())[0], 0)
 
+    def test_what_it_may_take_is_bounded(self):
+        limits = pathlib.Path(f"/proc/{self.planner}/limits").read_text()
+        soft = lambda what: re.search(rf"^{what} +(\S+)", limits, re.M).group(1)
+        self.assertEqual((soft("Max cpu time"), soft("Max core file size")), ("300", "0"))
+        is_asan = b"__asan_init" in pathlib.Path(LOCKSTEP).read_bytes()  # its shadow takes terabytes of addresses
+        self.assertEqual(soft("Max address space"), "unlimited" if is_asan else str(8 << 30))
+
     def test_it_ends_with_the_service(self):
         self.service.end(signal.SIGKILL)
         soon(lambda: not planners())

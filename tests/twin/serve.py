@@ -30,7 +30,9 @@ def run(*command, codes=(0,)):
 
 
 def git(*words):
-    return run("git", "-C", work / "clone", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words).strip()
+    """By Ada, who signs."""
+    settings = ["user.name=Ada", "user.email=ada@example.org", "gpg.format=ssh", f"user.signingKey={work}/ada", "commit.gpgSign=true"]
+    return run("git", "-C", work / "clone", *(word for one in settings for word in ("-c", one)), *words).strip()
 
 
 def ask(method, target, body="", headers=None, status=200):
@@ -124,14 +126,14 @@ class Service:
         self.process.send_signal(signal.SIGHUP)
 
 
-def commit(subject, edit):
+def commit(subject, edit, *options):
     """Edits files of the clone (name, pattern, replacement), pushes, and returns the commit."""
     for name, pattern, text in edit:
         file = work / "clone" / "pod" / name
         changed, count = re.subn(pattern, text, file.read_text())
         demand(count > 0, name, "has no", pattern)
         file.write_text(changed)
-    git("commit", "-qam", subject)
+    git("commit", "-qam", subject, *options)
     git("push", "-q", "--force", "origin", "HEAD:main")
     return git("rev-parse", "HEAD")
 
@@ -159,6 +161,8 @@ def ttls():
 
 
 def main():
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", work / "ada")
+    (work / "signers").write_text("ada@example.org " + (work / "ada.pub").read_text())
     run("git", "init", "-q", "--bare", "-b", "main", work / "origin.git")
     run("git", "clone", "-q", work / "origin.git", work / "clone")
     run("cp", "-r", pod, work / "clone" / "pod")
@@ -167,7 +171,7 @@ def main():
     (work / "secret").write_text("a-secret-of-some-length")
     (work / "secret").chmod(0o600)
     (work / "serve.yaml").write_text("apiVersion: lockstep.dev/v1alpha1\nkind: ServiceConfig\nspec:\n"
-                                     f"  git: {{repository: {work}/origin.git, path: pod}}\n  interval: 1h\n"
+                                     f"  git: {{repository: {work}/origin.git, path: pod, signersFile: signers}}\n  interval: 1h\n"
                                      f"  api: {{listen: ['unix:{work}/api/api.sock'], webhooks: {{gitea: secret}}}}\n")
 
     print("--- the first commit is applied", flush=True)
@@ -199,6 +203,14 @@ def main():
     demand(re.match(r"fabric\.yaml:\d+:\d+: LS1002: ", told) and "maxPaths" in told, "it says", told)
     demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
 
+    print("--- nor does one that nobody signed who may", flush=True)
+    service.forget()
+    commit("from nobody", [("fabric.yaml", "maxPath: 8", "maxPaths: 8")], "--no-gpg-sign")
+    service.hang_up()
+    told = service.wait_for("SourceTrouble")[0]["message"]
+    demand("no valid signature by anyone in" in told, "it says", told)
+    demand(paths("leaf0") == 16, "leaf0 has", paths("leaf0"))
+
     print("--- drift is healed, towards the last good commit", flush=True)
     service.forget()
     run(lockstep, "twin", "exec", pod, "leaf0", "ip", "link", "set", "up0", "mtu", "1500")
@@ -208,7 +220,7 @@ def main():
 
     print("--- what the gate refuses is undone, and stays refused", flush=True)
     service.forget()
-    harmful = commit("no packet gets beyond the leaf", [("fabric.yaml", "maxPath: 8", "maxPaths: 16"),
+    harmful = commit("no packet gets beyond the leaf", [("fabric.yaml", "maxPaths: 8", "maxPaths: 16"),
                                                         ("hosts.yaml", "  sysctl:", "  sysctl:\n    net.ipv4.ip_default_ttl: 1")])
     service.hang_up()
     service.wait_for("ChangeRefused", "Revision/" + harmful)

@@ -7,6 +7,6 @@ cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 sed -i 's/  # mode: converge .*/  mode: converge/' "$pod/cluster.yaml"
 changes_at_once
-streams_alone all 600ms 30%
+streams_alone all 400ms 30%
 "$lockstep" twin up --link-rate 50Mbps "$pod"  # slow enough for a machine that runs other tests
 python3 -B tests/twin/serve.py "$lockstep" "$pod" "$work"

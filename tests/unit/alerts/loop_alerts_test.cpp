@@ -76,5 +76,27 @@ TEST_F(LoopAlerts, AnInvalidRevisionIsToldUntilThereIsAValidOne) {
   EXPECT_EQ(take(), Changes{"-LockstepStalled Cluster/" + service->status()->cluster});
 }
 
+// A receiver that knows the id is not told of a second one.
+TEST_F(LoopAlerts, WhoseStartIsStoredHaveTheSameIdAfterARestart) {
+  const auto ids = [this] {
+    std::vector<std::string> out;
+    for (const auto& [key, alert] : book_.open) out.push_back(alert.id());
+    return out;
+  };
+  commit("aaaa1", 0);
+  watch_for(60);
+  measurer.verdict = GateVerdict::fail;
+  commit("bbbb1", 1);
+  watch_for(300);
+  ASSERT_EQ(take(), Changes{"+LockstepGateRefused Revision/bbbb1"});
+  const std::vector<std::string> before = ids();
+  kill();
+  book_ = {};
+  start_service();
+  watch_for(300);
+  EXPECT_EQ(take(), Changes{"+LockstepGateRefused Revision/bbbb1"});
+  EXPECT_EQ(ids(), before);
+}
+
 }  // namespace
 }  // namespace lockstep

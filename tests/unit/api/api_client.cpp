@@ -77,6 +77,15 @@ ApiClient& ApiClient::as(const std::string& token) {
   return *this;
 }
 
+std::string ApiClient::certificate() const {
+  X509* const its = connected_ && tls_ ? SSL_get0_peer_certificate(tls_.get()) : nullptr;
+  unsigned char* der = nullptr;
+  const int size = its == nullptr ? 0 : i2d_X509(its, &der);
+  std::string out(reinterpret_cast<const char*>(der), size > 0 ? static_cast<std::size_t>(size) : 0);
+  OPENSSL_free(der);
+  return out;
+}
+
 bool ApiClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto sent = tls_ ? SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()))

@@ -47,6 +47,8 @@ class ApiClient {
   std::string events_until(std::string_view text);
   // Whether the other end ends the connection.
   bool is_ended();
+  // Of the server's certificate, as DER; empty: there is no TLS.
+  std::string certificate() const;
   int socket() const { return socket_.number(); }
 
  private:

@@ -253,6 +253,35 @@ TEST_F(ProposalsTest, AClientThatAsksTooOftenWaits) {
   EXPECT_EQ(client("operator").post(kTarget, kSpecs).status, 200) << "others have theirs";
 }
 
+// As the service's documentation says: five at once, and six in a minute.
+TEST_F(ProposalsTest, WithoutOtherSettingsAClientMayAskFiveTimesAtOnce) {
+  start();
+  const Time began = std::chrono::steady_clock::now();
+  std::size_t planned = 0;
+  Reply reply;
+  while ((reply = client("viewer").post(kTarget, kSpecs)).status == 200) ++planned;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_EQ(reply.status, 429);
+  EXPECT_GE(planned, 5U);
+  EXPECT_LE(static_cast<double>(planned), 5 + took.count() / 10);
+  EXPECT_GE(std::stoi(reply.headers.at("Retry-After")), 1);
+  EXPECT_LE(std::stoi(reply.headers.at("Retry-After")), 10);
+  EXPECT_EQ(RequestLimits{}.proposal_time, std::chrono::minutes(2));
+}
+
+TEST_F(ProposalsTest, APlanHasATimeWithinWhichItEnds) {
+  settings_.limits.requests.proposal_time = std::chrono::milliseconds(50);
+  settings_.planner = [&](const ProposedSpecs&, const ServiceStatus&,
+                          const Call& call) -> Result<PlannedProposal> {
+    while (!call.why_ended(std::chrono::steady_clock::now())) ::poll(nullptr, 0, 1);
+    return *call.why_ended(std::chrono::steady_clock::now());
+  };
+  start();
+  const Reply reply = client("viewer").post(kTarget, kSpecs);
+  EXPECT_EQ(reply.status, 503) << reply.body;
+  EXPECT_NE(audited().back()["outcome"], "planned");
+}
+
 TEST_F(ProposalsTest, PlansNothingThatItCanNotRecord) {
   start();
   ASSERT_EQ(::unlink(folder_.file("audit").c_str()), 0);

@@ -87,5 +87,20 @@ TEST_F(ApiTlsTest, EndsAWatchWhenItsCertificateIsRevoked) {
   EXPECT_EQ(ApiClient(port(), files).get("/api/v1alpha1/devices").status, 0);
 }
 
+TEST_F(ApiTlsTest, ShowsARenewedCertificateToWhoComesAndKeepsWhoIsThere) {
+  start();
+  const TlsFiles files = user(PeerRole::viewer, "vic");
+  ApiClient there(port(), files);
+  const std::string first = there.certificate();
+  ASSERT_FALSE(first.empty());
+  const TlsFiles renewed = issued({.role = PeerRole::service, .name = "api", .renew = true});
+  ASSERT_EQ(renewed.certificate, settings_.tls->certificate);
+  EXPECT_TRUE(soon_holds([&] {
+    ApiClient coming(port(), files);
+    return coming.get("/api/v1alpha1/devices").status == 200 && coming.certificate() != first;
+  }));
+  EXPECT_EQ(there.get("/api/v1alpha1/devices").status, 200);
+}
+
 }  // namespace
 }  // namespace lockstep::api

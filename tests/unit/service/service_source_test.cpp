@@ -49,6 +49,20 @@ TEST_F(ServiceLab, TheCommitAfterOneThatIsNotAllowedIsFetchedWithinTheInterval) 
   expect_probing(1);
 }
 
+// As its documentation says.
+TEST_F(ServiceLab, ASourceThatIsGoneIsAskedAtLeastEveryElevenMinutes) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  source->trouble = SourceError{SourceTrouble::unreachable, {ErrorKind::transient, "no route"}};
+  run_for(seconds(4 * 3600));
+  for (int time = 0; time < 50; ++time) {
+    const int before = source->fetches;
+    run_for(seconds(11 * 60));
+    ASSERT_GT(source->fetches, before) << time;
+  }
+  EXPECT_LT(source->fetches, 100) << "and less and less often";
+}
+
 TEST_F(ServiceLab, WhoeverAsksLooksAtTheDevicesAlsoWhileItIsSuspended) {
   commit("aaaa1", 0);
   run_for(seconds(60));
