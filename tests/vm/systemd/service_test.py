@@ -121,6 +121,12 @@ class Test:
         demand("Subject: A change was kept" in explained, explained)
         self.waits(f"[[ $(systemctl show -P StatusText {UNIT}) == 'at '* ]]", "its status is another:")
 
+    def keeps_what_only_it_may_read(self):
+        kept = self.run("find /var/lib/private/lockstep -type f -printf '%f %U %m\\n'").splitlines()
+        for name in ("kept.cbor", "audit.jsonl"):
+            demand(f"{name} {self.user} 600" in kept, name, "is not the service's own:", kept)
+        demand(self.run("find /var/lib/private/lockstep -mindepth 1 -perm /077") == "", "others may use", kept)
+
     def heals(self):
         # The kernel tells nobody of a parameter that changes: who reloads has it looked at.
         self.run(f"echo 61 >{VALUE}; systemctl reload lockstep")
@@ -134,6 +140,7 @@ class Test:
         code, text = self.machine.answer(f"lockstep plan --server unix:{SOCKET} /tmp/proposed")
         demand(code == 2 and "44" in text and "gpu1" in text, "the plan ends with", code, text)
         self.has_the_value(30)
+        demand(self.shows("OOMPolicy") == "continue", "where the kernel ends such a process for its memory, the service ends with it")
 
     def looks_again_when_reloaded(self):
         valid = len(self.entries("LOCKSTEP_EVENT=RevisionValid"))
@@ -175,7 +182,8 @@ class Test:
 
     def all(self):
         for what in (self.does_not_start_with_a_wrong_config, self.starts_with_a_connection, self.has_no_power,
-                     self.has_its_secrets_as_credentials, self.does_what_the_specs_say, self.heals, self.plans_specs_of_others,
+                     self.has_its_secrets_as_credentials, self.does_what_the_specs_say, self.keeps_what_only_it_may_read,
+                     self.heals, self.plans_specs_of_others,
                      self.looks_again_when_reloaded, self.comes_back_when_killed, self.is_killed_when_it_hangs, self.stops):
             step(what.__name__.replace("_", " "))
             what()
