@@ -33,10 +33,13 @@ markup() {
     LC_ALL=C tr -d '\000-\010\013-\037'
 }
 
-# page_block TITLE LINES: the first LINES lines of standard input as a block of a Markdown page that can be unfolded.
+# page_block TITLE LINES: the first LINES lines of standard input, and at most 250 bytes for each of them together, as a block of
+# a Markdown page that can be unfolded.
 page_block() {
   printf '<details><summary>%s</summary>\n\n<pre>\n' "$1"
-  jq -Rr '.[:300]' | awk -v most="$2" 'NR <= most; END { if (NR > most) print "and " NR - most " more lines, in the log" }' | markup
+  jq -Rr '.[:300]' | markup | LC_ALL=C awk -v most="$2" '
+    NR <= most && (size += length($0) + 1) <= most * 250 { shown++; print }
+    END { if (NR > shown) print "and " NR - shown " more lines, in the log" }'
   printf '</pre>\n\n</details>\n'
 }
 

@@ -128,6 +128,7 @@ Json change_conditions(const HistoryChange& change, std::uint64_t generation) {
   };
   const Told ready = ready_of(change, verdict);
   add("Ready", ready, since);
+  if (is_over && ready.status != "Unknown") out.back()["observedAt"] = since;  // read back then
   if (!is_over) add("Reconciling", {"True", "Running", "it is under way"}, since);
   if (is_over && verdict && ready.status == "False" && !needs_nobody(*verdict))
     add("Stalled", {"True", ready.reason, ready.message}, since);

@@ -233,8 +233,9 @@ Json run_status() {
                       {"kernel", or_null(text_schema())},
                       {"figures", number_schema()},
                       {"figuresKept", number_schema()},
-                      {"measured", list_of({{"type", "object"}})}},
-                     {"verdict", "at", "figures", "figuresKept"});
+                      {"measured", list_of({{"type", "object"}})},
+                      {"conditions", conditions_schema()}},
+                     {"verdict", "at", "figures", "figuresKept", "conditions"});
 }
 
 // As people write it, without what only holds of a whole one: a large spec is left out.

@@ -170,9 +170,10 @@ void ObjectFeed::remove_others(Kind kind, const std::vector<std::string>& names)
 
 void ObjectFeed::take_cluster(const ServiceStatus& status, WallTime now) {
   const std::string name = cluster_name_of(status);
-  if (!cluster_conditions_ || name != cluster_name_) cluster_conditions_.emplace(cluster_rows(), now);
+  const std::chrono::seconds lifetime = settings_.proof_lifetime;
+  if (!cluster_conditions_ || name != cluster_name_) cluster_conditions_.emplace(cluster_rows(lifetime), now);
   cluster_name_ = name;
-  for (const NamedLook& one : looks_at_cluster(status))
+  for (const NamedLook& one : looks_at_cluster(status, now))
     cluster_conditions_->look(one.type, one.look, generation_of(Kind::cluster, name), now);
   const Json conditions = cluster_conditions_->to_json(now);
   offer(Kind::cluster, name,

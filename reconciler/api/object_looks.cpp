@@ -42,6 +42,13 @@ Why why_devices_differ(const ServiceStatus& status) {
   return {};
 }
 
+WallTime oldest_look(const ServiceStatus& status, WallTime now) {
+  if (!status.devices) return now;
+  for (const auto& one : status.devices->devices)
+    if (one) now = std::min(now, one->observed);
+  return now;
+}
+
 Look look_of(bool is, std::string reason, std::string message) {
   return {is ? ConditionStatus::true_ : ConditionStatus::false_, std::move(reason), std::move(message)};
 }
@@ -56,21 +63,23 @@ Why why_not_writing(const ServiceStatus& status) {
   return {};
 }
 
-std::vector<ConditionRow> cluster_rows() {
-  return {{.type = "Ready"},
+std::vector<ConditionRow> cluster_rows(std::chrono::seconds lifetime) {
+  return {{.type = "Ready", .lifetime = lifetime},
           {.type = "Reconciling", .abnormal_true = true},
           {.type = "Stalled", .abnormal_true = true}};
 }
 
-std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status) {
+std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status, WallTime now) {
   const Why stalled = why_stalled(status);
   const Why reconciling = why_reconciling(status);
   Why not_ready = stalled;
   if (not_ready.reason.empty()) not_ready = reconciling;
   if (not_ready.reason.empty()) not_ready = why_devices_differ(status);
   const bool ready = not_ready.reason.empty();
-  return {{"Ready", look_of(ready, ready ? "InSync" : not_ready.reason,
-                            ready ? "all devices are as the specs want them" : not_ready.message)},
+  Look readiness = look_of(ready, ready ? "InSync" : not_ready.reason,
+                           ready ? "all devices are as the specs want them" : not_ready.message);
+  readiness.proof = ready ? oldest_look(status, now) : now;
+  return {{"Ready", std::move(readiness)},
           {"Reconciling",
            look_of(!reconciling.reason.empty(), reconciling.reason.empty() ? "AtRest" : reconciling.reason,
                    reconciling.message)},

@@ -31,9 +31,10 @@ struct NamedLook {
 // What stops the service from writing to any device.
 Why why_not_writing(const ServiceStatus& status);
 
-// Ready: the service leads, and nothing differs. Stalled: it needs somebody. Reconciling: it is at it.
-std::vector<ConditionRow> cluster_rows();
-std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status);
+// Ready: the service leads, and nothing differs, as was read within `lifetime`: its proof is as old as the
+// oldest look at a device. Stalled: it needs somebody. Reconciling: it is at it.
+std::vector<ConditionRow> cluster_rows(std::chrono::seconds lifetime);
+std::vector<NamedLook> looks_at_cluster(const ServiceStatus& status, WallTime now);
 
 // Ready: observed completely, and nothing differs. Reachable. InSync: its configuration, as far as it can be
 // applied. Healthy: it does what it is configured to do. `lifetime`: how long an observation proves these.

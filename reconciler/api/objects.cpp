@@ -96,20 +96,22 @@ Json device_counts(const ServiceStatus& status) {
 }
 
 // By what kstatus shows progress: Ready, and Reconciling or Stalled while it is not.
-Json condition(const char* type, bool is, std::string_view reason, const std::string& message,
-               WallTime since) {
-  return {{"type", type},       {"status", is ? "True" : "False"}, {"reason", reason},
-          {"message", message}, {"observedGeneration", 1},         {"lastTransitionTime", utc_text(since)}};
-}
-
-Json revision_conditions(const Revisions::Shown& shown) {
-  const std::string reason = capitalised(to_string(shown.state));
+Json revision_conditions(const Revisions::Shown& shown, std::uint64_t generation) {
+  const std::string since = utc_text(shown.since);
   Json out = Json::array();
-  out.push_back(condition("Ready", shown.state == RevisionState::kept, reason, shown.why, shown.since));
+  const auto add = [&](const char* type, bool is) {
+    out.push_back({{"type", type},
+                   {"status", is ? "True" : "False"},
+                   {"reason", capitalised(to_string(shown.state))},
+                   {"message", shown.why},
+                   {"observedGeneration", generation},
+                   {"lastTransitionTime", since},
+                   {"observedAt", since}});  // it was decided then, by what was read then
+  };
+  add("Ready", shown.state == RevisionState::kept);
   if (shown.state == RevisionState::pending || shown.state == RevisionState::running)
-    out.push_back(condition("Reconciling", true, reason, shown.why, shown.since));
-  if (shown.state == RevisionState::waiting || shown.state == RevisionState::refused)
-    out.push_back(condition("Stalled", true, reason, shown.why, shown.since));
+    add("Reconciling", true);
+  if (shown.state == RevisionState::waiting || shown.state == RevisionState::refused) add("Stalled", true);
   return out;
 }
 
@@ -244,7 +246,7 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
   now["waiting"] = waiting_json(status, shown);
   if (status.run && status.run->revision == shown.revision) now["run"] = run_status_json(*status.run);
   now["observedGeneration"] = meta.generation;
-  now["conditions"] = revision_conditions(shown);
+  now["conditions"] = revision_conditions(shown, meta.generation);
   return out;
 }
 

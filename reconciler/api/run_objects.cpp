@@ -27,6 +27,28 @@ nlohmann::json figure_json(const RunFigure& figure) {
   return out;
 }
 
+// A run is over when it is stored.
+nlohmann::json run_conditions(const RunHead& run, std::uint64_t generation) {
+  nlohmann::json out = nlohmann::json::array();
+  const auto add = [&](const char* type, const char* status, const char* reason, const std::string& message) {
+    out.push_back({{"type", type},
+                   {"status", status},
+                   {"reason", reason},
+                   {"message", message},
+                   {"observedGeneration", generation},
+                   {"lastTransitionTime", run.at},
+                   {"observedAt", run.at}});
+  };
+  add("Ready", "True", "Measured", "");
+  if (run.verdict == "pass")
+    add("Validated", "True", "ObjectivesHold", run.verdict);
+  else if (run.verdict == "fail")
+    add("Validated", "False", "ObjectivesFailed", run.verdict);
+  else
+    add("Validated", "Unknown", "NotJudged", run.verdict);
+  return out;
+}
+
 }  // namespace
 
 nlohmann::json run_object(const RunHead& run, const std::vector<RunFigure>* figures, const ObjectMeta& meta) {
@@ -44,6 +66,7 @@ nlohmann::json run_object(const RunHead& run, const std::vector<RunFigure>* figu
   for (const char* const field : {"verdict", "at", "change", "newestChange", "configHash", "version",
                                   "kernel", "figures", "figuresKept"})
     now[field] = std::move(told[field]);
+  now["conditions"] = run_conditions(run, meta.generation);
   if (figures == nullptr) return out;
   now["measured"] = nlohmann::json::array();
   for (std::size_t i = 0; i < std::min(figures->size(), kFiguresShown); ++i)

@@ -265,7 +265,7 @@ bool Revisions::goes_on(WallTime at) {
   return false;
 }
 
-void Revisions::kept(WallTime at, const std::string& unproven) {
+void Revisions::kept(WallTime at, const std::string& but) {
   Known* const run = find_running();
   assert(run != nullptr);
   if (run == nullptr) return;
@@ -282,7 +282,7 @@ void Revisions::kept(WallTime at, const std::string& unproven) {
   } else if (!run->waits.empty()) {
     run->become(State::waiting, why_waiting(*run), at);
   } else {
-    run->become(State::kept, printable(unproven), at);
+    run->become(State::kept, printable(but), at);
     if (run->whole) run->former.reset();
   }
   settle(at);
@@ -360,10 +360,11 @@ void Revisions::interrupted(const std::string& why, WallTime at) {
   failed(why, at);
 }
 
-void Revisions::drifted(const RevisionId& revision, const std::string& why, WallTime at) {
+bool Revisions::drifted(const RevisionId& revision, const std::string& why, WallTime at) {
   Known* const one = find(revision);
-  if (one == nullptr || one != goal() || one->state != State::kept) return;
+  if (one == nullptr || one != goal() || one->state != State::kept) return false;
   one->become(State::pending, printable(why), at);
+  return true;
 }
 
 void Revisions::lost(const RevisionId& revision, WallTime at) {

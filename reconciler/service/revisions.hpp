@@ -47,7 +47,7 @@ enum class RevisionState : std::uint8_t {
   pending,  // the goal, and not begun
   waiting,  // the goal, and all that is left of it waits for an approval
   running,
-  kept,        // its gates have passed, or nothing could judge it: `why` says so
+  kept,        // all of it that may be written is, and no gate refused it; `why` says what it lacks
   refused,     // by its gate
   superseded,  // by a newer one, before or after it was begun
   rejected,    // by somebody
@@ -106,8 +106,8 @@ class Revisions {
   void began(const RevisionId& revision, WallTime at);
   // The running one's gate has decided on a wave: whether the run goes on. If not, it ends as superseded.
   bool goes_on(WallTime at);
-  // `unproven`: why nothing could judge what was written; empty: its gates have.
-  void kept(WallTime at, const std::string& unproven = "");
+  // `but`: why nothing could judge what was written, or what was left as it is; shown with it.
+  void kept(WallTime at, const std::string& but = "");
   void refused(const std::set<std::string>& steps, const std::string& why, WallTime at);
   // Its gate has refused these steps alone, and the rest goes on or stays: kept() or failed() follows.
   void refused_in_part(const std::set<std::string>& steps, const std::string& why);
@@ -125,8 +125,9 @@ class Revisions {
   // gone for again without approval.
   void interrupted(const std::string& why, WallTime at);
   // The goal had been kept, and its devices differ from it in a way that is not healed by itself: it is gone
-  // for again, with the approvals that it needs. Nothing happens while another revision is the goal.
-  void drifted(const RevisionId& revision, const std::string& why, WallTime at);
+  // for again, with the approvals that it needs. Nothing happens while another revision is the goal. Returns
+  // whether it is gone for again by this.
+  bool drifted(const RevisionId& revision, const std::string& why, WallTime at);
   // Its files are gone (a restart), and it was never kept: the one before it is the goal, until it is fetched
   // again; what an upgrade makes wait in it waits then too. Nothing happens to the last good one.
   void lost(const RevisionId& revision, WallTime at);

@@ -222,6 +222,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
     record_.begun = former;
     return Error{ErrorKind::transient, record_trouble_};
   }
+  run_->left_alone = why_left_alone(session.fleet(), states, session.choice());
   if (!has_work) {
     keep_as_is(session.leave_as_is(left));
     return Done{};
@@ -253,20 +254,21 @@ void ServiceLoop::keep_as_is(const Result<Done>& accepted) {
     record_.revisions.failed(accepted.error().text(), now());
     return run_over(accepted.error().text());
   }
-  std::string unproven = shown_of(run_->id).unproven;
-  if (unproven.empty() && run_->leaves_owed)
-    unproven = "not validated: no suite can judge all of what was changed";
-  record_.revisions.kept(now(), unproven);
+  std::string but = shown_of(run_->id).unproven;
+  if (but.empty() && run_->leaves_owed) but = "not validated: no suite can judge all of what was changed";
+  if (!run_->left_alone.empty()) but += (but.empty() ? "" : "; ") + run_->left_alone;
+  record_.revisions.kept(now(), but);
   const std::string object = "Revision/" + run_->id.source;
   run_over("");
   happened(ServiceEvent::Kind::change_kept, object,
-           unproven.empty() ? "nothing to do" : "nothing is left to do; " + unproven);
+           but.empty() ? "nothing to do" : "nothing is left to do; " + but);
 }
 
 ApplyHooks ServiceLoop::hooks() {
   ApplyHooks hooks;
   hooks.progress.wave = [this](std::uint32_t wave, std::uint32_t) {
     run_->status.wave = wave;
+    if (std::exchange(run_->is_decided, false)) gate_decided();
     turn_soon();
   };
   hooks.progress.step = [this](const Step&, const StepResult& result) {
@@ -281,6 +283,7 @@ ApplyHooks ServiceLoop::hooks() {
   hooks.progress.gate = [this](const GateResult& gate) {
     ++counts_.gates[static_cast<std::size_t>(gate.verdict)];
     if (gate.verdict != GateVerdict::fail) {
+      if (run_) run_->is_decided = true;
       seams_.executor.defer(callbacks_.bind([this] { gate_decided(); }));
     } else if (run_ && !run_->superseded) {
       record_.revisions.gate_failed(gate.why);
@@ -353,16 +356,16 @@ void ServiceLoop::applied(const Applied& applied) {
         return happened(Kind::change_kept, object, "what was written is validated by now; the rest goes on",
                         report);
       }
-      record_.revisions.kept(now());
-      const std::string waits = shown_of(run_->id).why;
+      record_.revisions.kept(now(), run_->left_alone);
+      const std::string but = shown_of(run_->id).why;
       run_over("");
-      return happened(Kind::change_kept, object, waits.empty() ? verdict : waits, report);
+      return happened(Kind::change_kept, object, but.empty() ? verdict : but, report);
     }
     case RunEnd::refused_in_part: {
       record_.revisions.refused_in_part(steps_on(undone_hosts(report)), why);
       const std::string goes_on = why_not_kept(report, goal_->plan->plan().steps);
       if (is_rest_done(report))
-        record_.revisions.kept(now());
+        record_.revisions.kept(now(), run_->left_alone);
       else
         record_.revisions.failed(goes_on, now());
       run_over("");

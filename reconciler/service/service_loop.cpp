@@ -137,7 +137,9 @@ Result<Done> ServiceLoop::say(const std::function<Result<Done>(ServiceRecord&)>&
                                                         : "the service does not lead: " + why_not_leads_};
   ServiceRecord next = record_;
   TRY_DONE(change(next));
-  TRY_DONE(store_->blobs().keep(ServiceRecord::kKey, next.to_json()));
+  // Who says it can do nothing about the disk: it may be said again later.
+  if (const Result<Done> kept = store_->blobs().keep(ServiceRecord::kKey, next.to_json()); !kept)
+    return Error{ErrorKind::transient, kept.error().text()};
   record_ = std::move(next);
   unsaved_ = false;
   record_trouble_.clear();

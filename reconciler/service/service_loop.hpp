@@ -131,6 +131,8 @@ class ServiceLoop {
     ApplyRequest request;
     bool to_judge = false;     // changes of earlier runs
     bool leaves_owed = false;  // changes of earlier runs that nothing can judge
+    std::string left_alone{};  // why_left_alone()
+    bool is_decided = false;  // its gate has passed, and no wave has begun since
     bool superseded = false;
     RunStatus status{};
   };

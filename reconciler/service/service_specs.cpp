@@ -126,7 +126,10 @@ void ServiceLoop::fetched(FetchedSpecs specs) {
   if (stopping_) return;
   std::chrono::milliseconds wait = with_jitter(settings_.fetch_every);
   if (const auto* const trouble = std::get_if<SourceError>(&specs)) {
-    if (source_.trouble != trouble->trouble)
+    // A commit has trouble of its own each time; that of the way there may be worded otherwise each time.
+    const bool is_new = source_.trouble != trouble->trouble ||
+                        (!may_pass(trouble->trouble) && source_.why != trouble->error.text());
+    if (is_new)
       happened(ServiceEvent::Kind::source_trouble, "Source/" + source_.title, trouble->error.text());
     source_.trouble = trouble->trouble;
     source_.why = trouble->error.text();

@@ -68,7 +68,7 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.admits = [this](std::vector<std::size_t> devices, const std::set<std::size_t>& only_effects) {
     return admit(std::move(devices), only_effects);
   };
-  request.poll_every = settings_.resync_every;
+  request.poll_every = with_jitter(settings_.resync_every);
   request.confirm_after = settings_.confirm_after;
   // The snapshot has the look from the end of this turn of the executor on.
   request.looked = [this] {
@@ -213,9 +213,9 @@ void ServiceLoop::healed(const Healing& healing) {
 void ServiceLoop::not_at_it(std::vector<std::string> devices) {
   std::erase_if(devices, [this](const std::string& device) { return record_.cordoned.contains(device); });
   if (devices.empty() || !watched_id_) return;
-  record_.revisions.drifted(
-      *watched_id_,
-      "devices that are not at this revision: " + devices.front() + and_more(devices.size() - 1), now());
+  const std::string why =
+      "devices that are not at this revision: " + devices.front() + and_more(devices.size() - 1);
+  if (!record_.revisions.drifted(*watched_id_, why, now())) return;  // it is gone for in any case
   unsaved_ = true;
   goal_at_ = seams_.executor.now() + longer(again_wait_);
   turn_soon();

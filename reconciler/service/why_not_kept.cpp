@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reconciler/engine/gate.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -40,6 +42,21 @@ std::string decided_by(const ApplyReport& report, const std::vector<Step>& steps
 }
 
 }  // namespace
+
+std::string why_left_alone(const Fleet& fleet, const std::vector<DeviceState>& states,
+                           const PlanChoice& choice) {
+  std::string first;
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < std::min(fleet.size(), states.size()); ++i) {
+    if (!states[i].reachable || states[i].difference.changes.empty()) continue;
+    if (choice.why_not(fleet[i]).empty()) continue;
+    if (first.empty())
+      first = fleet[i].name;
+    else
+      ++more;
+  }
+  return first.empty() ? "" : "these differ, and the service does not change them: " + first + and_more(more);
+}
 
 std::string why_not_kept(const ApplyReport& report, const std::vector<Step>& steps) {
   const std::string why = decided_by(report, steps);

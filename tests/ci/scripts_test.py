@@ -18,6 +18,7 @@ import threading
 import time
 import unittest
 import urllib.request
+import xml.etree.ElementTree
 
 LOCKSTEP, SOURCES = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 SCRIPTS = SOURCES / "examples/ci"
@@ -318,6 +319,19 @@ class Plan(Repository):
             self.assertIn(title, page)
             self.assertIn("&lt;b&gt;the plan", page)
 
+    def test_a_plan_of_any_length_fits_a_comment(self):
+        self.commit_specs()
+        self.server = "https://pod1.example.org"
+        stub, line = self.top / "stub", "<gpu[1-500]> \u2192 " * 20
+        stub.write_text(f"#!/bin/sh\nyes '{line}' | head -n 2000 | tee /dev/stderr\nexit 2\n", encoding="utf-8")
+        stub.chmod(0o755)
+        page, _ = self.plan(0, program=stub)
+        self.assertLess(len((self.top / "clone/out/plan.md").read_text(encoding="utf-8")), COMMENT_LIMIT - 500)
+        self.assertEqual(page.count("more lines, in the log"), 2)
+        shown = page.count("&lt;gpu[1-500]&gt; \u2192") // 20
+        self.assertGreater(shown, 50)
+        self.assertEqual(sum(int(more) for more in re.findall(r"and (\d+) more lines", page)) + shown, 4000)
+
     def test_without_a_service_there_is_no_plan(self):
         self.commit_specs()
         done = self.run_script("plan.sh", folder=self.clone())
@@ -325,6 +339,82 @@ class Plan(Repository):
         done = self.run_script("plan.sh", folder=self.top / "clone", LOCKSTEP_SERVER="https://pod1.example.org")
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOCKSTEP_TOKEN: is not set", done.stderr)
+
+
+class Trial(Repository):
+    """Without a twin, by a program that answers as lockstep does: twin_ci_trial has real ones."""
+
+    REPORT = {"verdict": "kept", "gate": {"why": "as it was"}, "steps": [],
+              "benchmarks": {"benchmarks": [{"suite": "slo", "name": "<pairs>", "slo": [
+                  {"metric": "bandwidth", "statistic": "min", "want": "85%", "have": "99%", "worst": "gpu1", "reason": "", "verdict": "pass"},
+                  {"metric": "latency", "statistic": "p99", "want": "5ms", "have": "9ms", "worst": "gpu2", "reason": "", "verdict": "fail"},
+                  {"metric": "busbw", "statistic": "min", "want": "1", "have": "?", "worst": "", "reason": "no CPU",
+                   "verdict": "unknown"}]}]}}
+
+    def trial(self, new=0, former=0, drift=0):
+        """`new`, `former`, `drift`: how applying the new and the former specs, and looking for drift, end."""
+        stub = self.top / "stub"
+        (self.top / "report.json").write_text(json.dumps(self.REPORT), encoding="utf-8")
+        stub.write_text(f"""#!/bin/sh
+case "$*" in
+  "twin list"*) echo '{{"twins": []}}' ;;
+  apply*"-o json"*) cat {self.top}/report.json; exit {new} ;;
+  apply*) exit {former} ;;
+  drift*) echo '<what differs>'; exit {drift} ;;
+esac
+""", encoding="utf-8")
+        stub.chmod(0o755)
+        base = self.commit_specs()
+        replace(self.origin / "specs/fabric.yaml", "host: 9000", "host: 8900")
+        self.commit("a smaller MTU")
+        clone = self.clone()
+        done = self.run_script("trial.sh", folder=clone, BASE=base, program=stub)
+        self.assertFalse((clone / "out/trial").exists(), "something is left")
+        self.assertEqual(len(git(clone, "worktree", "list").splitlines()), 1, "a work tree was left behind")
+        page = (clone / "out/trial.md").read_text(encoding="utf-8")
+        self.assertEqual(page, self.summary.read_text(encoding="utf-8"))
+        suites = xml.etree.ElementTree.parse(clone / "out/trial.xml").getroot()
+        cases = {one.get("name"): ["passed", *(child.tag for child in one)][-1] for one in suites.iter("testcase")}
+        counted = {what: sum(one == what for one in cases.values()) for what in ("failure", "error")}
+        self.assertEqual({what: int(suites[0].get(what + "s")) for what in counted}, counted)
+        self.assertEqual(int(suites[0].get("tests")), len(cases))
+        return done.returncode, page, cases
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("trial.sh wants root")
+
+    def test_a_change_that_holds_passes(self):
+        code, page, cases = self.trial()
+        self.assertEqual(code, 0)
+        self.assertIn("### Trial on a twin: kept", page)
+        self.assertEqual((cases["new specs are applied, and their SLOs hold"], cases["nothing differs afterwards"]), ("passed", "passed"))
+        self.assertEqual((cases["<pairs>: bandwidth min 85%"], cases["<pairs>: latency p99 5ms"], cases["<pairs>: busbw min 1"]),
+                         ("passed", "failure", "error"))
+        self.assertIn("<td>slo/&lt;pairs&gt;: bandwidth min 85%</td>", page_of(page))
+
+    def test_one_that_breaks_an_slo_fails(self):
+        code, page, cases = self.trial(new=2)
+        self.assertEqual((code, cases["new specs are applied, and their SLOs hold"]), (1, "failure"))
+        self.assertIn("### Trial on a twin: failed", page)
+        self.assertNotIn("nothing differs afterwards", cases)
+
+    def test_what_could_not_be_judged_is_no_pass(self):
+        code, _, cases = self.trial(new=3)
+        self.assertEqual((code, cases["new specs are applied, and their SLOs hold"]), (1, "error"))
+
+    def test_former_specs_need_not_be_validated_but_applied(self):
+        self.assertEqual(self.trial(former=3)[0], 0)
+
+    def test_former_specs_that_fail_end_it(self):
+        code, _, cases = self.trial(former=1)
+        self.assertEqual((code, cases["former specs are applied"]), (1, "error"))
+
+    def test_drift_afterwards_fails(self):
+        code, page, cases = self.trial(drift=2)
+        self.assertEqual((code, cases["nothing differs afterwards"]), (1, "failure"))
+        self.assertIn("&lt;what differs&gt;", page)
 
 
 class Drift(Repository):

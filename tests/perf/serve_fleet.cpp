@@ -1,16 +1,18 @@
-// What a whole service costs: serve_fleet [DEVICES] [SECONDS] [DRIFTS]
+// What a whole service costs: serve_fleet [DEVICES] [SECONDS] [DRIFTS] [WATCHERS]
 //
 // The real loop, store, folder source, API and threads, over DEVICES simulated hosts (default 4,096) with
 // eight kernel parameters each, on a real clock: how long from bare devices to converged; the CPU that it
 // takes while nothing happens for SECONDS (60), and that of one look at all devices, of which there is one
 // every ten minutes; how long after a device's event each of DRIFTS (200) drifts is reported, and healed; and
-// its memory. The simulated devices are in the same process: their share of CPU and memory counts as the
-// service's.
+// its memory. Then the same with WATCHERS (1,000) of all devices connected: 100 reads a second while a change
+// of every device runs, and CPU and memory. The simulated devices are in the same process: their share of CPU
+// and memory counts as the service's.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +22,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "drivers/runtime/pump.hpp"
@@ -30,12 +33,13 @@
 #include "reconciler/session/identity.hpp"
 #include "reconciler/source/folder_source.hpp"
 #include "tests/passing_driver.hpp"
+#include "tests/perf/api_load.hpp"
 #include "tests/unit/session/temporary_folder.hpp"
 
 namespace {
 
 using namespace lockstep;
-using Clock = std::chrono::steady_clock;
+using namespace lockstep::perf;
 using std::chrono::seconds;
 
 constexpr const char* kSpecs = R"yaml(apiVersion: lockstep.dev/v1alpha1
@@ -132,13 +136,14 @@ class ServedFleet {
   void rest(seconds time) {
     run_until([] { return false; }, time);
   }
-  void measure(seconds idle, unsigned drifts);
+  void measure(seconds idle, unsigned drifts, unsigned watchers);
 
  private:
   Result<std::optional<Attached>> attach(const DriverTarget& target);
   void happened(const ServiceEvent& event);
   bool is_kept() const { return loop_->status()->last_good.has_value(); }
   void drift(unsigned drifts);
+  void be_watched(seconds idle, unsigned watchers);
 
   unsigned size_;
   TemporaryFolder folder_;
@@ -179,8 +184,10 @@ ServedFleet::ServedFleet(unsigned devices) : size_(devices) {
   api::ServerSettings server;
   server.listen = {"127.0.0.1:0"};
   server.audit = folder_.path() + "/audit";
-  server.tokens = folder_.write("tokens", "");
+  server.tokens = folder_.write("tokens", kTokens);
   if (::chmod(server.tokens.c_str(), 0600) != 0) throw std::runtime_error("chmod");
+  server.limits.connections_per_client = server.limits.connections_max;  // all from this machine
+  server.limits.requests.requests_burst = static_cast<double>(server.limits.connections_max);
   auto api = api::ServiceApi::start(std::move(server), {}, executor_, *loop_);
   if (!api) throw std::runtime_error(api.error().text());
   api_ = *std::move(api);
@@ -246,7 +253,40 @@ void print_spread(const char* what, std::vector<double> values) {
              values[values.size() / 2], values[(values.size() * 99 - 1) / 100], values.back());
 }
 
-void ServedFleet::measure(seconds idle, unsigned drifts) {
+void ServedFleet::be_watched(seconds idle, unsigned watchers) {
+  std::vector<Descriptor> watches;
+  for (unsigned i = 0; i < watchers; ++i)
+    watches.push_back(connected(api_->server().port(0), request_for("/api/v1alpha1/devices?watch=1")));
+  std::atomic<std::uint64_t> events = 0;
+  std::jthread reader([&](const std::stop_token& stop) { read_watches(watches, events, stop); });
+  rest(seconds(20));  // each gets all devices first
+  const double before = cpu_seconds();
+  rest(idle);
+  fmt::print("idle, with {} watchers of all devices: {:.2f} % of a core, {} MiB\n", watchers,
+             100 * (cpu_seconds() - before) / static_cast<double>(idle.count()), mib_of("VmRSS"));
+  std::string specs = fmt::format(kSpecs, size_);
+  specs.replace(specs.find("vm.swappiness: 10"), 17, "vm.swappiness: 20");
+  const auto former = loop_->status()->last_good;
+  const auto begun = Clock::now();
+  std::atomic<bool> is_kept = false;
+  ReadLatencies reads;
+  std::jthread asker([&] {
+    reads.ask(api_->server().port(0), "gpu", static_cast<int>(size_), [&] { return is_kept.load(); });
+  });
+  folder_.write("specs/fleet.yaml", specs);
+  run_until([&] { return loop_->status()->last_good != former; }, seconds(600));
+  is_kept = true;
+  asker.join();
+  fmt::print("a change of all devices, {:.1f} s, with {} watchers:\n", seconds_since(begun), watchers);
+  reads.print();
+  rest(seconds(10));
+  reader.request_stop();
+  reader.join();
+  fmt::print("{} events to watchers; memory: {} MiB now, {} MiB at most\n", events.load(), mib_of("VmRSS"),
+             mib_of("VmHWM"));
+}
+
+void ServedFleet::measure(seconds idle, unsigned drifts, unsigned watchers) {
   const auto begun = Clock::now();
   loop_->start([](const Result<Done>&) {});
   run_until([this] { return is_kept(); }, seconds(600));
@@ -269,6 +309,7 @@ void ServedFleet::measure(seconds idle, unsigned drifts) {
   print_spread("drift told after the event", told_);
   print_spread("drift healed after the event", healed_);
   fmt::print("memory: {} MiB now, {} MiB at most\n", mib_of("VmRSS"), mib_of("VmHWM"));
+  if (watchers > 0) be_watched(idle, watchers);
   bool ended = false;
   loop_->stop();
   run_until([&ended, this] { return ended || !loop_->status()->leads; }, seconds(60));
@@ -281,8 +322,10 @@ int main(int argc, char** argv) {
   const auto number = [&](int which, unsigned otherwise) {
     return argc > which ? static_cast<unsigned>(std::strtoul(argv[which], nullptr, 10)) : otherwise;
   };
+  const rlimit files{8192, 8192};
+  ::setrlimit(RLIMIT_NOFILE, &files);
   try {
-    ServedFleet(number(1, 4096)).measure(seconds(number(2, 60)), number(3, 200));
+    ServedFleet(number(1, 4096)).measure(seconds(number(2, 60)), number(3, 200), number(4, 1000));
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -188,7 +188,7 @@ void World::restart() {
     version_ = kVersions[random_.below(3)];
     count("other versions");
   }
-  stops_ = false;
+  stops_.reset();
 }
 
 void World::may_be_killed(double chance) {
@@ -235,6 +235,7 @@ void World::check_quiet() {
   check_measured();
   const std::optional<Key> to = goal();
   if (!to) return;
+  if (!to->starts_with(repository_.head())) count("quiet with a newer revision in git");
   const auto status = process_->service->status();
   const std::string why = status->why_not_run;
   // Files of the last three good revisions stay for a restart.

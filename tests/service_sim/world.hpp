@@ -233,12 +233,12 @@ class World final : public Measurer {
   double kill_chance_ = 0;
   double full_chance_ = 0;
   double unknown_chance_ = 0;
-  double approves_ = 0;       // of people who are there
-  bool interrupts_ = false;   // people act while a change is measured
-  bool quiet_ = false;        // faults have stopped
-  bool stops_ = false;        // the process is to end in order
-  bool dies_ = false;         // killed: nothing of it counts any more
-  std::size_t full_for_ = 0;  // commits
+  double approves_ = 0;          // of people who are there
+  bool interrupts_ = false;      // people act while a change is measured
+  bool quiet_ = false;           // faults have stopped
+  std::optional<Time> stops_{};  // since when the process is to end in order
+  bool dies_ = false;            // killed: nothing of it counts any more
+  std::size_t full_for_ = 0;     // commits
 
   Measured measured_;
   Time process_begun_{};

@@ -113,6 +113,9 @@ void World::check_write(Place& place, const SimulatedCall& call) {
       violation(name + " is written, and what was written before is not judged");
     check_window(name, change);
   }
+  if (stops_ && now() > *stops_ + Facts::kStepMost &&
+      (change.claim == Claim::goal || change.claim == Claim::drift))
+    violation(device + " is written by a service that was stopped long before");
   if (change.claim == Claim::drift) check_heal(device);
   if (change.claim == Claim::person) place.moved = now();
 }
@@ -211,6 +214,8 @@ void World::follow_revision(const RevisionStatus& one) {
   const auto known = states_.find(one.shown.revision);
   if (known != states_.end() && known->second == state) return;
   const bool is_news = known != states_.end();  // of this process
+  if (is_news && known->second == RevisionState::running && state == RevisionState::superseded)
+    count("supersessions");
   states_[one.shown.revision] = state;
   record(key + " is " + std::string(to_string(state)) + ": " + one.shown.why);
   if (state == RevisionState::running) facts_.began(key);

@@ -117,7 +117,10 @@ void World::device_acts() {
       for (auto& [device, one] : places_)
         if (random_.chance(0.7)) drift(one);
       return count("drift of most devices");
-    case 3: place.flaps = !place.flaps && random_.chance(0.5); return;
+    case 3:
+      place.flaps = !place.flaps && random_.chance(0.5);
+      if (place.flaps) count("devices that flap");
+      return;
     case 4:
     case 5:
       place.device->unreachable = !place.device->unreachable;

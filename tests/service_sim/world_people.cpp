@@ -75,6 +75,7 @@ void World::commit_something() {
   if (drawn == 0 && !repository_.commits().empty()) {
     constexpr SourceTrouble kAll[] = {SourceTrouble::unreachable, SourceTrouble::denied};
     repository_.trouble = repository_.trouble ? std::nullopt : std::optional(kAll[random_.below(2)]);
+    count("troubles of the source");
     record(repository_.trouble ? "the repository is in trouble" : "the repository is back");
     return;
   }
@@ -106,7 +107,7 @@ void World::people_act() {
     case 6:
       if (!random_.chance(0.4)) return approve_something();
       record("is to stop");
-      stops_ = true;
+      stops_ = now();
       unjudged_.reset();
       return process_->service->stop();
     default: return approve_something();
@@ -147,6 +148,7 @@ void World::approve_something() {
       case 0: steps.clear(); break;
       case 1: std::erase_if(steps, [this](const auto&) { return random_.chance(0.4); }); break;
       case 2:
+        count("approvals of older steps");
         for (const auto& [digest, shown] : shown_)
           if (shown.key == key && random_.chance(0.3)) steps.push_back(digest);
         break;
@@ -179,7 +181,10 @@ void World::reject_something() {
 // While benchmarks run, no step does: from the answer on, nothing more is written.
 void World::interrupt() {
   const Time since = now() - Facts::kStepMost;
-  if (random_.chance(0.3)) return commit_something();
+  if (random_.chance(0.3)) {
+    count("commits during a gate");
+    return commit_something();
+  }
   count("interrupted gates");
   unjudged_.reset();
   if (random_.chance(0.4)) {

@@ -114,7 +114,9 @@ TEST_F(ApiFeed, TurnsConditionsUnknownWhenTheirProofIsOld) {
   turn(1300);
   EXPECT_EQ(condition(Kind::device, "gpu1", "Ready")["status"], "Unknown");
   EXPECT_EQ(condition(Kind::device, "gpu1", "Ready")["observedAt"], "2026-11-18T11:06:45Z");
-  EXPECT_EQ(since(before).size(), 2U);
+  EXPECT_EQ(condition(Kind::cluster, "pod1", "Ready")["status"], "Unknown") << "it is no better known";
+  EXPECT_EQ(condition(Kind::cluster, "pod1", "Ready")["observedAt"], "2026-11-18T11:06:45Z");
+  EXPECT_EQ(since(before).size(), 3U);
 }
 
 TEST_F(ApiFeed, TakesBytesThatAreNoText) {

@@ -375,12 +375,18 @@ TEST_F(ServiceLab, ANewerRevisionSupersedesAtTheGateAndNotBefore) {
   const std::map<std::string, std::string> waves{
       {"policy.yaml",
        "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: waves}\n"
-       "spec: {selector: {}, waves: [\"1\", \"100%\"]}\n"}};
+       "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
   bool is_committed = false;
+  std::size_t asked = 0;
   on_event = [&](const ServiceEvent& event) {
-    if (event.kind == Kind::change_began && event.object == "Revision/bbbb1" &&
-        !std::exchange(is_committed, true))
+    if (event.kind == Kind::change_began && !std::exchange(is_committed, true)) {
+      asked = measurer.asked.size();
       commit("cccc1", 2, waves);
+    } else if (event.kind == Kind::change_superseded) {
+      EXPECT_GT(measurer.asked.size(), asked) << "what was written is judged";
+      EXPECT_EQ(probing("gpu1"), Value::text("1"));
+      EXPECT_EQ(probing("gpu2"), Value::text("0"));
+    }
   };
   commit("bbbb1", 1, waves);
   run_for(seconds(300));
