@@ -14,7 +14,8 @@ packages=(
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 lld nftables
              iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
-             curl jq libxml2-utils openssh-client openssl man-db dpkg-dev lintian mmdebstrap)
+             curl jq libxml2-utils openssh-client openssl man-db dpkg-dev lintian mmdebstrap
+             e2fsprogs)
   # It starts a service, which is nothing for a machine that somebody works on: without it the tests over ssh are skipped.
   [ "${CI:-false}" = false ] || packages+=(openssh-server)
 elif [ "${1:-build}" = fuzz ]; then

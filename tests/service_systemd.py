@@ -1,5 +1,6 @@
 """What `lockstep serve` tells systemd, and takes from it. Usage: service_systemd.py LOCKSTEP FOLDER CATALOG, as service_systemd.sh
 calls it."""
+import ctypes
 import http.client
 import json
 import os
@@ -9,10 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from demands import demand, step, until
 
 lockstep, work = sys.argv[1], pathlib.Path(sys.argv[2])
+QUIET_S = 2  # ten times as long as it lets pass between two signs of life here
 SLACK_S = 60  # of what takes a second on a machine that is not busy
 VALUE = pathlib.Path("/proc/sys/net/ipv4/tcp_fin_timeout")
 KINDS = dict(re.findall(r"^-- (\w{32})\nSubject: (.*)", pathlib.Path(sys.argv[3]).read_text(), re.M))
@@ -93,6 +96,20 @@ class Service:
                 return before
             before.append(note)
 
+    def note_within(self, seconds):
+        """The next one; none: there was none."""
+        self.notes.settimeout(seconds)
+        try:
+            return self.notes.recv(65536).decode()
+        except (TimeoutError, BlockingIOError):
+            return None
+        finally:
+            self.notes.settimeout(SLACK_S)
+
+    def forget_notes(self):
+        while self.note_within(0) is not None:
+            pass
+
     def event(self, kind):
         while True:
             try:
@@ -140,6 +157,46 @@ def tells_the_journal(journal):
     demand("RevisionInvalid" not in service.told(), "an event is told twice:", service.told())
     demand(service.end() == 0, "it ended with", service.process.returncode, service.told())
     service.notified("STOPPING=1")
+
+
+class Held:
+    """The main thread alone of a process is stopped (ptrace(2)); the others go on."""
+
+    SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def call(self, request):
+        libc = ctypes.CDLL(None, use_errno=True)
+        done = libc.ptrace(ctypes.c_ulong(request), ctypes.c_ulong(self.pid), None, None)
+        demand(done == 0, "ptrace request", request, os.strerror(ctypes.get_errno()))
+
+    def __enter__(self):
+        self.call(self.SEIZE)
+        self.call(self.INTERRUPT)
+        _, status = os.waitpid(self.pid, 0)
+        demand(os.WIFSTOPPED(status), "it did not stop:", status)
+
+    def __exit__(self, *_):
+        self.call(self.DETACH)
+
+
+def ends_its_watchdog_where_it_decides_nothing(journal):
+    """Whatever its other threads still answer."""
+    config([f"unix:{work}/api/api.sock"])
+    service = Service(journal)
+    service.event("Leads")  # the last thing that it tells here
+    service.notified("WATCHDOG=1")
+    with Held(service.process.pid):
+        service.forget_notes()
+        end = time.monotonic() + QUIET_S
+        while time.monotonic() < end:
+            note = service.note_within(0.1)
+            demand(note != "WATCHDOG=1", "it says that it is well, and decides nothing")
+            demand(answered(ask(work / "api" / "api.sock")), "its other threads are to go on")
+    service.notified("WATCHDOG=1")
+    demand(service.end() == 0, service.told())
 
 
 def prints_where_there_is_no_journal(journal):
@@ -194,7 +251,7 @@ def takes_sockets(journal):
 def main():
     journal = receiver("/run/systemd/journal/socket")
     VALUE.write_text("61")
-    for what in (tells_the_journal, prints_where_there_is_no_journal, takes_sockets):
+    for what in (tells_the_journal, ends_its_watchdog_where_it_decides_nothing, prints_where_there_is_no_journal, takes_sockets):
         step(what.__name__.replace("_", " "))
         what(journal)
     step("passed")

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/ci_findings.hpp"
@@ -43,6 +44,27 @@ std::vector<CiFinding> findings_of(const DriftReport& report) {
     out.push_back({kUnobservedRule, CiFinding::Level::warning, unobserved_sentence(one),
                    one.device + "\n" + one.path + "\nunobserved", one.origin});
   return out;
+}
+
+// GitHub rejects a file with more results in a run (docs.github.com, "SARIF support for code scanning").
+constexpr std::size_t kSarifResults = 25'000;
+
+// Leaves the most severe, otherwise in their order; returns how many it removed.
+std::size_t keep_most_severe(std::vector<CiFinding>& findings, std::size_t most) {
+  if (findings.size() <= most) return 0;
+  std::ranges::stable_sort(findings, {}, &CiFinding::level);
+  const std::size_t removed = findings.size() - most;
+  findings.resize(most);
+  return removed;
+}
+
+// SARIF 2.1.0, 3.20.21: what befell the tool's run, and is no result of it.
+Json left_out_of_sarif(std::size_t count) {
+  const std::string text = fmt::format("{} that {} not in this file; `lockstep drift --details` shows all",
+                                       counted(count, "more finding"), count == 1 ? "is" : "are");
+  return Json::array({{{"executionSuccessful", true},
+                       {"toolExecutionNotifications",
+                        Json::array({{{"level", "warning"}, {"message", {{"text", text}}}}})}}});
 }
 
 // A page in all: together less than a comment may have (fitting_lines.hpp).
@@ -110,11 +132,15 @@ std::string drift_sarif(const DriftReport& report) {
        {{"id", "lockstep/notApplied"},
         {"shortDescription", {{"text", "It differs, and requires manual action"}}}},
        {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Not observed"}}}}});
+  std::vector<CiFinding> findings = findings_of(report);
+  const std::size_t left_out = keep_most_severe(findings, kSarifResults);
+  Json run{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
+           {"columnKind", "unicodeCodePoints"},
+           {"results", sarif_results(findings)}};
+  if (left_out > 0) run["invocations"] = left_out_of_sarif(left_out);
   return json_text({{"version", "2.1.0"},
                     {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-                    {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
-                                           {"columnKind", "unicodeCodePoints"},
-                                           {"results", sarif_results(findings_of(report))}}})}},
+                    {"runs", Json::array({std::move(run)})}},
                    2);
 }
 

@@ -3,7 +3,8 @@
 // spec.
 //
 // Every form includes what could not be observed; only differences (and what is unobserved) are failures.
-// Markdown fits into a comment of GitHub, however much differs, and says how much it leaves out.
+// Markdown fits into a comment of GitHub, however much differs, and SARIF into what it takes of results, the
+// most severe: both say how much they leave out.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -390,6 +390,49 @@ TEST(DriftFormats, MarkdownFitsIntoACommentAndCountsWhatItLeavesOut) {
   EXPECT_NE(page.find("- and " + std::to_string(kMany - unread) + " more lines; "), std::string::npos);
 }
 
+// What GitHub takes of one run.
+constexpr std::size_t kResultsLimit = 25'000;
+
+// As many entries, the last ten of which would interrupt traffic.
+DriftReport with_differences(std::size_t count) {
+  DriftReport report = sample();
+  const DriftEntry mtu = report.items.front();
+  report.items.assign(count, mtu);
+  report.unobserved = {{"leaf1", "", "connection refused", mtu.origin}};
+  for (std::size_t i = 0; i < count; ++i) {
+    report.items[i].device = "gpu" + std::to_string(i);
+    report.items[i].disruption = i + 10 < count ? Disruption::none : Disruption::traffic;
+  }
+  return report;
+}
+
+TEST(DriftFormats, SarifHasTheMostSevereThatGitHubTakesAndCountsTheOthers) {
+  const DriftReport report = with_differences(kResultsLimit + 10);
+  const nlohmann::json run = nlohmann::json::parse(drift_sarif(report))["runs"][0];
+  ASSERT_EQ(run["results"].size(), kResultsLimit);
+  const auto begins = [&](std::size_t i, const std::string& device) {
+    return run["results"][i]["message"]["text"].get<std::string>().starts_with(device + " ");
+  };
+  EXPECT_TRUE(begins(0, "gpu25000") && begins(9, "gpu25009")) << "what interrupts traffic";
+  EXPECT_TRUE(begins(10, "gpu0") && begins(kResultsLimit - 1, "gpu24989")) << "then all others, in order";
+  const nlohmann::json& told = run["invocations"][0];
+  EXPECT_EQ(told["executionSuccessful"], true);
+  EXPECT_EQ(told["toolExecutionNotifications"][0]["message"]["text"],
+            "11 more findings that are not in this file; `lockstep drift --details` shows all");
+  EXPECT_EQ(nlohmann::json::parse(drift_gitlab(report)).size(), kResultsLimit + 11) << "nothing is left out";
+  EXPECT_EQ(count_of(drift_github(report), "::error "), kResultsLimit + 10);
+  EXPECT_EQ(count_of(drift_junit(report, "pod"), "<failure "), kResultsLimit + 10);
+}
+
+TEST(DriftFormats, SarifThatIsWholeIsInTheOrderOfTheReportAndSaysNothing) {
+  const DriftReport report = with_differences(kResultsLimit - 1);  // and a device that was not observed
+  const nlohmann::json run = nlohmann::json::parse(drift_sarif(report))["runs"][0];
+  EXPECT_EQ(run["results"].size(), kResultsLimit);
+  EXPECT_FALSE(run.contains("invocations"));
+  EXPECT_EQ(run["results"].back()["ruleId"], "lockstep/unobserved");
+  EXPECT_TRUE(run["results"][0]["message"]["text"].get<std::string>().starts_with("gpu0 "));
+}
+
 TEST(DriftFormats, SarifFingerprintsAreThoseThatGitHubCompares) {
   DriftReport report = sample();
   report.items.push_back(report.items.front());
