@@ -192,11 +192,11 @@ void RunningApi::take(PlainStream stream, Peer peer, bool tls) {
   const ServerLimits& limits = shared_.settings.limits;
   const auto count = shared_.of_client.find(peer.limits_key);
   std::string why;
-  if (shared_.connections.size() >= limits.connections_max + 100)
+  if (shared_.connections.size() >= limits.connections_max)
     why = "all " + std::to_string(limits.connections_max) + " connections are in use";
   else if (count != shared_.of_client.end() && count->second >= limits.connections_per_client)
     why = "it has " + std::to_string(count->second) + " connections already";
-  else if (tls && shared_.handshakes >= limits.handshakes_max + 100)
+  else if (tls && shared_.handshakes >= limits.handshakes_max)
     why = "too many connections without a finished TLS handshake";
   if (!why.empty()) return shared_.log_refusal(peer.address, "closed: " + why);
   if (tls)

@@ -159,7 +159,7 @@ Coroutine<void> LiveConnection<Stream>::run() {
 template <class Stream>
 Coroutine<bool> LiveConnection<Stream>::shake_hands() {
   if constexpr (kTls) {
-    plain().expires_never();
+    plain().expires_after(limits().handshake_time);
     const auto [code] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kAwait);
     if (code && code.category() == asio::error::get_ssl_category())
       shared_.log_refusal(peer_.address,
@@ -184,7 +184,7 @@ template <class Stream>
 void LiveConnection<Stream>::judge_certificate() {
   if constexpr (kTls) {
     if (!peer_.certificate) return;
-    if (tls_read_ == shared_.tls_read) return;
+    if (tls_read_ == shared_.tls_read && std::time(nullptr) < certificate_until_) return;
     tls_read_ = shared_.tls_read;
     const Result<Done> good = verify_again(stream_.native_handle(), shared_.tls.get());
     if (good) return;
@@ -223,7 +223,7 @@ Coroutine<bool> LiveConnection<Stream>::read_header(Parser& parser) {
 template <class Stream>
 std::optional<Answer> LiveConnection<Stream>::malformed(const Parser& parser) const {
   const auto& request = parser.get();
-  if (request.version() != 11) throw std::runtime_error("a bug");
+  if (request.version() != 11) return failure(Http::version_not_supported, "requests must be HTTP/1.1");
   if (request.count(http::field::host) != 1)
     return failure(Http::bad_request, "a request must have one Host header");
   if (request.count(http::field::authorization) > 1)
