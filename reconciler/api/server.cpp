@@ -28,9 +28,6 @@ constexpr std::chrono::seconds kTick{1};  // between two looks at files and date
 // Without descriptors, accepting would spin until somebody closes one.
 constexpr std::chrono::milliseconds kAcceptPause{50};
 
-// Each writes some KiB in some 50 us (perf_serve_api): less than a millisecond together.
-constexpr std::size_t kWakesAtOnce = 16;
-
 // Of the tokens' and webhooks' files.
 Result<std::map<Forge, std::string>> read_secrets(const std::map<Forge, std::string>& files) {
   std::map<Forge, std::string> out;
@@ -84,7 +81,6 @@ class RunningApi final : public ApiServer {
   void tick();
   void read_changed_files();
   void wake_watches();
-  void wake_some();
   void stop();
 
   EventLog& log_;
@@ -98,9 +94,7 @@ class RunningApi final : public ApiServer {
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   std::string tls_stamp_;
   std::string secrets_stamp_;
-  std::atomic<bool> wakes_{false};                   // it is posted already
-  std::vector<std::shared_ptr<Connection>> waking_;  // those that were not woken yet
-  bool wakes_again_ = false;                         // all of them, after those
+  std::atomic<bool> wakes_{false};  // it is posted already
   std::thread thread_;
 };
 
@@ -210,20 +204,8 @@ void RunningApi::wake_watches() {
   if (wakes_.exchange(true)) return;
   asio::post(shared_.io, [this] {
     wakes_ = false;
-    wakes_again_ = true;
-    if (waking_.empty()) wake_some();
+    shared_.wake_all();
   });
-}
-
-// A few at a time: requests that came meanwhile are not behind a thousand watches.
-void RunningApi::wake_some() {
-  if (waking_.empty() && std::exchange(wakes_again_, false))
-    waking_.assign(shared_.connections.begin(), shared_.connections.end());
-  for (std::size_t i = 0; i < kWakesAtOnce && !waking_.empty(); ++i) {
-    waking_.back()->wake();
-    waking_.pop_back();
-  }
-  if (!waking_.empty() || wakes_again_) asio::post(shared_.io, [this] { wake_some(); });
 }
 
 void RunningApi::tick() {
@@ -272,8 +254,9 @@ void RunningApi::stop() {
     for (const auto& one : tcp_) one->pause.cancel();
     for (const auto& one : unix_) one->pause.cancel();
     tick_.cancel();
-    waking_.clear();
-    wakes_again_ = false;
+    shared_.waking.clear();
+    shared_.turns.clear();
+    shared_.wakes_again = false;
     const auto all = shared_.connections;
     for (const auto& one : all) one->close();
   });
@@ -286,6 +269,36 @@ void RunningApi::stop() {
 }
 
 }  // namespace
+
+void ApiShared::wake_all() {
+  wakes_again = true;
+  if (!std::exchange(gives_turns, true)) asio::post(io, [this] { give_turns(); });
+}
+
+void ApiShared::await_turn(std::shared_ptr<Connection> watch) {
+  turns.push_back(std::move(watch));
+  if (!std::exchange(gives_turns, true)) asio::post(io, [this] { give_turns(); });
+}
+
+// A few at a time: requests that came meanwhile are not behind a thousand watches.
+void ApiShared::give_turns() {
+  constexpr std::size_t kAtOnce = 8;  // a choice: each sends up to 64 KiB
+  gives_turns = false;
+  if (stopping) return;
+  if (waking.empty() && std::exchange(wakes_again, false))
+    waking.assign(connections.begin(), connections.end());
+  for (std::size_t i = 0; i < kAtOnce && !waking.empty(); ++i) {
+    waking.back()->wake();
+    waking.pop_back();
+  }
+  for (std::size_t i = 0; i < kAtOnce && !turns.empty(); ++i) {
+    turns.front()->wake();
+    turns.pop_front();
+  }
+  if (waking.empty() && turns.empty() && !wakes_again) return;
+  gives_turns = true;
+  asio::post(io, [this] { give_turns(); });
+}
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(ServerSettings settings, ServiceDesk& desk,
                                                     const ObjectFeed& feed, EventLog& log) {

@@ -424,6 +424,10 @@ Coroutine<void> LiveConnection<Stream>::watch(const PlannedRequest& request) {
     const bool sent = co_await send(chunk);
     if (!sent) co_return;
     quiet_since = asio::steady_timer::clock_type::now();
+    if (ends) break;
+    timer_.expires_at(asio::steady_timer::time_point::max());
+    shared_.await_turn(this->shared_from_this());
+    (void)co_await timer_.async_wait(kAwait);
   }
   if (closed_) co_return;
   const bool sent = co_await send(kLastChunk);

@@ -6,11 +6,13 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "reconciler/api/server.hpp"
 
@@ -45,12 +47,22 @@ struct ApiShared {
   std::map<std::string, std::size_t> of_client;  // connections, by limits_key
   std::size_t handshakes = 0;
   std::size_t watches = 0;
+  // Of watches that were not woken yet, and of those that have more to send and wait for their turn.
+  std::vector<std::shared_ptr<Connection>> waking;
+  std::deque<std::shared_ptr<Connection>> turns;
+  bool wakes_again = false;  // all of them, after those
+  bool gives_turns = false;  // that is posted
   bool stopping = false;
   Time logged{};               // when a refusal was
   std::size_t not_logged = 0;  // since
   asio::thread_pool& pool_of(What what) {
     return what == What::action ? actors : what == What::proposal ? planners : readers;
   }
+  // The event log has news: each watch looks at it.
+  void wake_all();
+  // A watch that has more to send, and waits to be woken.
+  void await_turn(std::shared_ptr<Connection> watch);
+  void give_turns();
   // For the metrics.
   void count_answer(std::string_view method, Http status) const {
     if (settings.metrics != nullptr) settings.metrics->answered(method, static_cast<int>(status));

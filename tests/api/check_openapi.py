@@ -1,4 +1,5 @@
-"""check_openapi.py PRINT_API: whether the OpenAPI document of the service is one, and describes what is served.
+"""check_openapi.py PRINT_API: whether the OpenAPI document of the service is one, and describes its objects. What a
+running service serves is checked by tests/client/served.py.
 
 - It is valid by the official JSON Schema of OpenAPI 3.1 (openapi-3.1-schema.json, of the OpenAPI Initiative, Apache
   License 2.0), and by openapi-spec-validator where that is installed (Debian 12 has none).
@@ -91,22 +92,33 @@ def altered(sample):
         yield "with a list as its status", one
 
 
+def check_described(document, name, schema_name, what):
+    """Whether this JSON satisfies the schema of that name. Returns its validator."""
+    schema = {**document["components"]["schemas"][schema_name], "components": document["components"]}
+    validator = jsonschema.Draft202012Validator(schema)
+    for error in validator.iter_errors(what):
+        fail(f"{name}: {error.json_path}: {error.message[:300]}")
+    return validator
+
+
+def check_object(document, name, sample):
+    validator = check_described(document, name, sample["kind"], sample)
+    # Fields that no client can learn of.
+    for part in ("spec", "status"):
+        known = validator.schema["properties"].get(part, {}).get("properties", {})
+        for field in sample.get(part, {}):
+            if field not in known:
+                fail(f"{name}: {part}.{field} is not in the schema")
+    return validator
+
+
 def check_samples(document, samples):
     seen = set()
     for name, sample in samples.items():
-        schema = {**document["components"]["schemas"][sample["kind"]], "components": document["components"]}
-        validator = jsonschema.Draft202012Validator(schema)
-        for error in validator.iter_errors(sample):
-            fail(f"{name}: {error.json_path}: {error.message[:300]}")
+        validator = check_object(document, name, sample)
         for what, one in altered(sample):
             if validator.is_valid(one):
                 fail(f"the schema of {sample['kind']} accepts an object {what}")
-        # Fields that no client can learn of.
-        for part in ("spec", "status"):
-            known = schema["properties"].get(part, {}).get("properties", {})
-            for field in sample.get(part, {}):
-                if field not in known:
-                    fail(f"{name}: {part}.{field} is not in the schema")
         seen.add(sample["kind"])
     kinds = {name for name in document["components"]["schemas"] if name + "List" in document["components"]["schemas"]}
     if seen != kinds:
@@ -121,4 +133,5 @@ def main():
     print(f"{count} operations, {len(printed['samples'])} samples")
 
 
-main()
+if __name__ == "__main__":
+    main()

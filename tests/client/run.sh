@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # run.sh SOURCE LOCKSTEP: the commands for a service, against a real `lockstep serve` of specs whose devices are out of reach. The
-# oracles are curl(1) and jq(1), the audit log, and /proc.
+# oracles are curl(1) and jq(1), the audit log, /proc, and for what is served the service's own OpenAPI document.
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
+/usr/bin/python3 -c 'import jsonschema' || not_tested_but_on_ci "what is served is checked by python3 and python3-jsonschema"
 source=$(realpath "$1") lockstep=$(realpath "$2")
 command -v curl >/dev/null && command -v jq >/dev/null || not_tested_but_on_ci "curl and jq are the oracles"
 work=$(mktemp -d)
@@ -63,6 +64,9 @@ expect 0 "cordoned: device leaf0" "$lockstep" cordon leaf0 --reason "optics"
 soon Cordoned "$lockstep" get device leaf0
 expect 0 "uncordoned: device leaf0" "$lockstep" uncordon leaf0
 [ "$(cat "$work"/service/*/audit.jsonl | jq -r 'select(.reason == "optics") | .action' | sort -u)" = cordon ] || fail "the audit log lacks it"
+
+# Each list and each object is as /openapi.json says. Devices out of reach are neither changed nor measured.
+expect 0 "as described; none of benchmarkruns changes gitsources" /usr/bin/python3 -B "$(dirname "$0")/served.py" "$socket"
 
 # A watch: a line for each change, also when the service is killed and starts anew.
 "$lockstep" get device leaf1 --watch -o 'jsonpath={.metadata.name}:{.spec.cordoned.reason};' >"$work/watch" 2>"$work/notes" &

@@ -290,7 +290,9 @@ void World::check_outage(const Key& goal) {
   Place& place = places_.at(*drifts);
   const Value wanted = place.device->truth().value(path);
   place.device->set(path, Value::text("7"));
-  live_until(now() + minutes(5), [] {});
+  // Where a full disk kept it from recording what a device was brought to, that is gone for with the
+  // revision, whose devices are looked at each ten minutes and a tenth more.
+  live_until(now() + minutes(12), [] {});
   if (place.device->truth().value(path) != wanted) violation("drift is not healed during an outage");
   if (const std::string why = process_->service->status()->breaker; !why.empty())
     violation("an outage opens the circuit breaker: " + why);

@@ -6,6 +6,7 @@
 
 #include "reconciler/alerts/alert_sender.hpp"
 #include "reconciler/alerts/messages.hpp"
+#include "reconciler/pki/authority.hpp"
 #include "test_receiver.hpp"
 #include "tests/unit/api/sample_status.hpp"
 #include "tests/unit/api/temporary_path.hpp"
@@ -236,6 +237,81 @@ TEST_F(SenderTest, NobodyWhoListensIsNoHarm) {
     return counted("lockstep_notifications_total{outcome=\"failed\",receiver=\"webhook\"} 2") &&
            metrics_.text(status_).find("{outcome=\"failed\",receiver=\"alertmanager\"}") != std::string::npos;
   }));
+}
+
+class TlsSenderTest : public SenderTest {
+ protected:
+  TlsSenderTest() {
+    for (const char* const folder : {"ca", "other"})
+      EXPECT_TRUE(make_authority(folder_.file(folder), "pod1", now_));
+  }
+  // Of a receiver at 127.0.0.1, for a day from then.
+  TlsFiles issued(const std::string& name, std::chrono::sys_seconds from) {
+    const auto one = issue_certificate(
+        folder_.file("ca"),
+        {.role = PeerRole::service, .name = name, .addresses = {"127.0.0.1"}, .life = std::chrono::days(1)},
+        from);
+    EXPECT_TRUE(one) << (one ? "" : one.error().text());
+    return one ? TlsFiles{"", one->certificate, one->key, ""} : TlsFiles{};
+  }
+  // To both kinds of receivers there.
+  AlertReceivers to_both(const std::string& url, const std::string& ca_file) {
+    AlertReceivers out = to_webhook(url + "/hook");
+    out.alertmanagers = {url};
+    out.ca_file = ca_file;
+    return out;
+  }
+  // By a sender that believes `ca_file`, to a receiver with this certificate at that host.
+  void expect_not_told(const TlsFiles& its, const std::string& host, const std::string& ca_file,
+                       const std::string& why) {
+    TestReceiver receiver([](std::size_t) { return TestReceiver::status(200); }, its);
+    const std::string url = receiver.url(host);
+    const auto sender = start(to_both(url, ca_file));
+    ASSERT_TRUE(sender) << sender.error().text();
+    set(refused());
+    EXPECT_TRUE(soon([&] { return std::ranges::count(log(), '\n') == 2; })) << "a line for each: " << log();
+    EXPECT_NE(log().find("alerts to " + url + ": "), std::string::npos) << log();
+    EXPECT_NE(log().find(why), std::string::npos) << log();
+    const std::string text = metrics_.text(status_);
+    for (const char* const kind : {"webhook", "alertmanager"})
+      EXPECT_NE(text.find(std::string("{outcome=\"failed\",receiver=\"") + kind + "\"}"), std::string::npos)
+          << kind << " is tried again";
+    EXPECT_TRUE(receiver.got().empty());
+  }
+
+  const std::string ca_file_ = folder_.file("ca/ca.crt");
+  const std::chrono::sys_seconds now_ =
+      std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+};
+
+TEST_F(TlsSenderTest, AReceiverThatItsAuthorityNamesIsTold) {
+  TestReceiver receiver([](std::size_t) { return TestReceiver::status(200); }, issued("alerts", now_));
+  const auto sender = start(to_both(receiver.url(), ca_file_));
+  ASSERT_TRUE(sender) << sender.error().text();
+  set(refused());
+  EXPECT_TRUE(soon([&] {
+    return counted("lockstep_notifications_total{outcome=\"delivered\",receiver=\"webhook\"} 1") &&
+           counted("lockstep_notifications_total{outcome=\"delivered\",receiver=\"alertmanager\"} 1");
+  })) << log();
+  EXPECT_EQ(receiver.got().size(), 2U);
+  EXPECT_EQ(log(), "");
+}
+
+TEST_F(TlsSenderTest, NothingIsToldToWhomNoBelievedAuthorityNames) {
+  expect_not_told(issued("alerts", now_), "127.0.0.1", folder_.file("other/ca.crt"), "issuer certificate");
+}
+
+TEST_F(TlsSenderTest, ThePrivateAuthorityOfAReceiverIsNotBelievedUnasked) {
+  expect_not_told(issued("alerts", now_), "127.0.0.1", "", "issuer certificate");
+}
+
+TEST_F(TlsSenderTest, NothingIsToldToACertificateOfAnotherName) {
+  expect_not_told(issued("alerts", now_), "localhost", ca_file_, "certificate subject name");
+}
+
+TEST_F(TlsSenderTest, NothingIsToldToACertificateThatHasExpired) {
+  expect_not_told(issued("alerts", now_ - std::chrono::days(2)), "127.0.0.1", ca_file_,
+                  "certificate has expired");
 }
 
 TEST(AlertMessages, AreJsonWhateverTheTextsHave) {

@@ -1,19 +1,25 @@
-// A small HTTP server that does what the test says with each request, and keeps them.
+// A small HTTP server, by TLS where the test has a certificate, that does what the test says with each
+// request, and keeps them.
 #pragma once
 
 #include <arpa/inet.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "drivers/agent/tls.hpp"
 
 namespace lockstep {
 
@@ -32,7 +38,9 @@ class TestReceiver {
            "Content-Length: 6\r\nConnection: close\r\n\r\nsaid\r\n";
   }
 
-  explicit TestReceiver(Answers answers) : answers_(std::move(answers)) {
+  // `files`: its certificate and key; none: no TLS.
+  explicit TestReceiver(Answers answers, const TlsFiles& files = {}) : answers_(std::move(answers)) {
+    if (!files.certificate.empty()) tls_ = context_of(files);
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in where{};
     where.sin_family = AF_INET;
@@ -53,20 +61,48 @@ class TestReceiver {
   TestReceiver(const TestReceiver&) = delete;
   TestReceiver& operator=(const TestReceiver&) = delete;
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url(const std::string& host = "127.0.0.1") const {
+    return (tls_ ? "https://" : "http://") + host + ":" + std::to_string(port_);
+  }
   std::vector<ReceivedPost> got() const {
     const std::scoped_lock lock(mutex_);
     return got_;
   }
 
  private:
+  struct Free {
+    void operator()(SSL* tls) const { SSL_free(tls); }
+  };
+  using Session = std::unique_ptr<SSL, Free>;  // null: no TLS
+
+  static TlsContext context_of(const TlsFiles& files) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to who may have gone
+    TlsContext out(SSL_CTX_new(TLS_server_method()));
+    if (SSL_CTX_use_certificate_chain_file(out.get(), files.certificate.c_str()) != 1 ||
+        SSL_CTX_use_PrivateKey_file(out.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1)
+      std::abort();
+    return out;
+  }
+  // False: the client wants none.
+  bool begin(int client, Session& session) const {
+    if (!tls_) return true;
+    session.reset(SSL_new(tls_.get()));
+    SSL_set_fd(session.get(), client);
+    return SSL_accept(session.get()) == 1;
+  }
+
   void run() {
     while (!stopping_) {
       pollfd one{listener_, POLLIN, 0};
       if (::poll(&one, 1, 20) <= 0) continue;
       const int client = ::accept(listener_, nullptr, nullptr);
       if (client < 0) continue;
-      const ReceivedPost post = read(client);
+      Session session;
+      const ReceivedPost post = begin(client, session) ? read(client, session.get()) : ReceivedPost{};
+      if (post.line.empty()) {  // nothing came; by TLS 1.3, its client may look at a name after the handshake
+        ::close(client);
+        continue;
+      }
       std::size_t i = 0;
       {
         const std::scoped_lock lock(mutex_);
@@ -78,19 +114,26 @@ class TestReceiver {
         held_.push_back(client);
         continue;
       }
-      (void)::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      if (session)
+        (void)SSL_write(session.get(), answer.data(), static_cast<int>(answer.size()));
+      else
+        (void)::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
       ::close(client);
     }
   }
-  static ReceivedPost read(int client) {
+  static ReceivedPost read(int client, SSL* tls) {
     std::string all;
     std::size_t head = std::string::npos;
     std::size_t length = 0;
     ReceivedPost out;
     std::string piece(65536, '\0');
     while (head == std::string::npos || all.size() < head + 4 + length) {
-      const ssize_t size = ::recv(client, piece.data(), piece.size(), 0);
-      if (size <= 0) return out;
+      const ssize_t size = tls != nullptr ? SSL_read(tls, piece.data(), static_cast<int>(piece.size()))
+                                          : ::recv(client, piece.data(), piece.size(), 0);
+      if (size <= 0) {
+        if (head == std::string::npos) out.line = all;
+        return out;
+      }
       all.append(piece.data(), static_cast<std::size_t>(size));
       if (head != std::string::npos || (head = all.find("\r\n\r\n")) == std::string::npos) continue;
       parse_head(all.substr(0, head), out);
@@ -113,6 +156,7 @@ class TestReceiver {
   }
 
   const Answers answers_;
+  TlsContext tls_;  // null: no TLS
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::vector<int> held_;

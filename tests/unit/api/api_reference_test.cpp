@@ -1,4 +1,5 @@
-// docs/api.md against the OpenAPI document, which tests/api checks against a server.
+// docs/api.md against the OpenAPI document, which tests/api checks against samples, and tests/client against
+// what a service serves.
 #include "reconciler/api/api_reference.hpp"
 
 #include <gtest/gtest.h>

@@ -87,6 +87,59 @@ TEST_F(ApiTlsTest, EndsAWatchWhenItsCertificateIsRevoked) {
   EXPECT_EQ(ApiClient(port(), files).get("/api/v1alpha1/devices").status, 0);
 }
 
+TEST_F(ApiTlsTest, EndsAWatchWhenItsCertificateExpires) {
+  settings_.limits.heartbeat =
+      std::chrono::hours(1);  // one that does not end is silent, and the client gives up
+  start();
+  const std::chrono::days life(1);
+  const TlsFiles files = issued({.role = PeerRole::viewer, .name = "brief", .life = life},
+                                now() - life + std::chrono::seconds(4));
+  ApiClient watching(port(), files);
+  ApiClient waiting(port(), files);
+  EXPECT_EQ(waiting.get("/api/v1alpha1/devices").status, 200);
+  watching.send("GET /api/v1alpha1/devices?watch=1 HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(watching.head().status, 200);
+  EXPECT_NE(watching.events_until("BOOKMARK").find("BOOKMARK"), std::string::npos);
+  const std::string last = watching.events_until("nothing like it");
+  EXPECT_NE(last.find("event: ERROR"), std::string::npos) << last;
+  EXPECT_NE(last.find("expired"), std::string::npos) << last;
+  EXPECT_TRUE(watching.is_ended());
+  const Reply refused = waiting.get("/api/v1alpha1/devices");
+  EXPECT_EQ(refused.status, 401) << "on its open connection, too";
+  EXPECT_NE(refused.body.find("expired"), std::string::npos) << refused.body;
+}
+
+TEST_F(ApiTlsTest, LimitsHandshakesThatAreNotFinished) {
+  settings_.limits.handshakes_max = 2;
+  settings_.limits.handshake_time = std::chrono::hours(1);
+  start();
+  const TlsFiles files = user(PeerRole::viewer, "vic");
+  ApiClient there(port(), files);
+  EXPECT_EQ(there.get("/healthz").status, 200);
+  std::vector<ApiClient> silent;
+  for (int i = 0; i < 2; ++i) silent.emplace_back(port());
+  EXPECT_FALSE(ApiClient(port(), files));
+  EXPECT_NE(said().find("127.0.0.1: closed: too many connections without a finished TLS handshake"),
+            std::string::npos)
+      << said();
+  EXPECT_EQ(there.get("/healthz").status, 200) << "one that is finished does not count";
+  silent.pop_back();
+  EXPECT_TRUE(soon_holds([&] { return ApiClient(port(), files).get("/healthz").status == 200; }));
+}
+
+TEST_F(ApiTlsTest, CutsOffWhoDoesNotFinishAHandshake) {
+  settings_.limits.handshakes_max = 2;
+  settings_.limits.handshake_time = std::chrono::milliseconds(200);
+  start();
+  const TlsFiles files = user(PeerRole::viewer, "vic");
+  ApiClient silent(port());
+  ApiClient half(port());
+  ASSERT_TRUE(half.send("\x16\x03\x01\x02"));
+  EXPECT_TRUE(silent.is_ended());
+  EXPECT_TRUE(half.is_ended());
+  EXPECT_TRUE(soon_holds([&] { return ApiClient(port(), files).get("/healthz").status == 200; }));
+}
+
 TEST_F(ApiTlsTest, ShowsARenewedCertificateToWhoComesAndKeepsWhoIsThere) {
   start();
   const TlsFiles files = user(PeerRole::viewer, "vic");

@@ -170,7 +170,7 @@ TEST_F(ApiServerTest, LimitsRequestsOfEachClient) {
   EXPECT_EQ(client().get("/healthz").status, 429) << "strangers of one address share";
 }
 
-TEST_F(ApiServerTest, LimitsConnectionsOfEachClientAndInAll) {
+TEST_F(ApiServerTest, LimitsConnectionsOfEachClient) {
   settings_.limits.connections_per_client = 3;
   start();
   std::vector<ApiClient> open;
@@ -180,6 +180,27 @@ TEST_F(ApiServerTest, LimitsConnectionsOfEachClientAndInAll) {
   }
   EXPECT_TRUE(client().is_ended());
   EXPECT_NE(said().find("127.0.0.1: closed: it has 3 connections already"), std::string::npos);
+  open.pop_back();
+  EXPECT_TRUE(soon_holds([&] { return client().get("/healthz").status == 200; }));
+}
+
+// Whoever they are from: each of these clients has fewer than it may.
+TEST_F(ApiServerTest, LimitsConnectionsInAll) {
+  settings_.listen.push_back("unix:" + folder_.file("run/api.sock"));
+  settings_.limits.connections_max = 3;
+  settings_.limits.connections_per_client = 3;
+  start();
+  ApiClient of_machine(folder_.file("run/api.sock"));
+  EXPECT_EQ(of_machine.get("/healthz").status, 200);
+  std::vector<ApiClient> open;
+  for (int i = 0; i < 2; ++i) {
+    open.push_back(client());
+    EXPECT_EQ(open.back().get("/healthz").status, 200);
+  }
+  EXPECT_EQ(client().get("/healthz").status, 0);
+  EXPECT_NE(said().find("127.0.0.1: closed: all 3 connections are in use"), std::string::npos) << said();
+  EXPECT_EQ(ApiClient(folder_.file("run/api.sock")).get("/healthz").status, 0);
+  EXPECT_EQ(of_machine.get("/healthz").status, 200) << "those that are there are served";
   open.pop_back();
   EXPECT_TRUE(soon_holds([&] { return client().get("/healthz").status == 200; }));
 }

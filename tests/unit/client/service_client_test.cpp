@@ -221,6 +221,18 @@ TEST_F(ClientTlsTest, SaysWhichCertificateIsRefused) {
   expect_in(why(devices(open)), open.key);
 }
 
+TEST_F(ClientTlsTest, SaysThatTheCertificateOfTheServiceHasExpired) {
+  settings_.tls = issued(
+      {.role = PeerRole::service, .name = "old", .addresses = {"127.0.0.1"}, .life = std::chrono::days(1)},
+      ca_, now() - std::chrono::days(2));
+  start();
+  const Result<Json> refused = devices(issued({.role = PeerRole::viewer, .name = "vic"}, ca_));
+  ASSERT_FALSE(refused);
+  expect_in(why(refused), "its certificate is not accepted");
+  expect_in(why(refused), "expired");
+  EXPECT_EQ(refused.error().kind, ErrorKind::denied) << "trying again is of no use";
+}
+
 TEST_F(ClientTlsTest, SaysThatOneSideWantsTls) {
   start();
   const std::string plain = "http://127.0.0.1:" + std::to_string(port());
