@@ -370,6 +370,21 @@ OF_SERVICE = [
     (SERVICE + "service_specs.cpp", "an answer that came too late is asked for again",
      "        fetch_lost_ = !specs;",
      "        fetch_lost_ = !MUTANT && !specs;"),
+    (SERVICE + "service_goal.cpp", "a superseded change writes no further wave",
+     "if (std::exchange(run_->is_decided, false)) gate_decided();",
+     "if (!MUTANT && std::exchange(run_->is_decided, false)) gate_decided();"),
+    (SERVICE + "service_specs.cpp", "devices whose specs do not say so are not changed by the service",
+     "seams.by_itself = true;",
+     "seams.by_itself = !MUTANT;"),
+    (SERVICE + "service_loop.cpp", "what fails is tried again less and less often",
+     "std::clamp<std::chrono::milliseconds>(2 * wait,",
+     "std::clamp<std::chrono::milliseconds>((MUTANT ? 1 : 2) * wait,"),
+    (SERVICE + "service_watch.cpp", "a device that is back delays nothing that is gone for anyway",
+     "now())) return;  // it is gone for in any case",
+     "now()) && !MUTANT) return;  // it is gone for in any case"),
+    (SERVICE + "service_specs.cpp", "a change that was cut off is ended before anything is planned",
+     "const auto ended = recover_in_flight(store_->history()); !ended",
+     "const auto ended = MUTANT ? Result<std::vector<InFlight>>(std::vector<InFlight>()) : recover_in_flight(store_->history()); !ended"),
 ]
 
 DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE + OF_SERVICE
