@@ -282,7 +282,9 @@ void ApiShared::await_turn(std::shared_ptr<Connection> watch) {
 
 // A few at a time: requests that came meanwhile are not behind a thousand watches.
 void ApiShared::give_turns() {
-  constexpr std::size_t kAtOnce = 8;  // a choice: each sends up to 64 KiB
+  // Each sends up to 64 KiB. Measured with perf_serve_fleet, 1,000 watches of 4,096 devices that all change:
+  // reads have a p99 of 7 to 11 ms; with 8 at once, 40 ms.
+  constexpr std::size_t kAtOnce = 2;
   gives_turns = false;
   if (stopping) return;
   if (waking.empty() && std::exchange(wakes_again, false))
