@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "reconciler/api/condition_json.hpp"
 #include "reconciler/engine/apply.hpp"
 
 namespace lockstep::api {
@@ -119,12 +120,7 @@ Json change_conditions(const HistoryChange& change, std::uint64_t generation) {
   const std::string& since = is_over ? change.record.ended : change.record.begun;
   Json out = Json::array();
   const auto add = [&](const char* type, const Told& told, const std::string& at) {
-    out.push_back({{"type", type},
-                   {"status", told.status},
-                   {"reason", told.reason},
-                   {"message", told.message},
-                   {"observedGeneration", generation},
-                   {"lastTransitionTime", at}});
+    out.push_back(condition_json(type, told.status, told.reason, told.message, generation, at));
   };
   const Told ready = ready_of(change, verdict);
   add("Ready", ready, since);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/api/change_conditions.hpp"
+#include "reconciler/api/condition_json.hpp"
 #include "reconciler/api/kinds.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/report/drift_report.hpp"
@@ -100,13 +101,9 @@ Json revision_conditions(const Revisions::Shown& shown, std::uint64_t generation
   const std::string since = utc_text(shown.since);
   Json out = Json::array();
   const auto add = [&](const char* type, bool is) {
-    out.push_back({{"type", type},
-                   {"status", is ? "True" : "False"},
-                   {"reason", capitalised(to_string(shown.state))},
-                   {"message", shown.why},
-                   {"observedGeneration", generation},
-                   {"lastTransitionTime", since},
-                   {"observedAt", since}});  // it was decided then, by what was read then
+    out.push_back(condition_json(type, is ? "True" : "False", capitalised(to_string(shown.state)), shown.why,
+                                 generation, since));
+    out.back()["observedAt"] = since;  // it was decided then, by what was read then
   };
   add("Ready", shown.state == RevisionState::kept);
   if (shown.state == RevisionState::pending || shown.state == RevisionState::running)

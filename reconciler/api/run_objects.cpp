@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/api/condition_json.hpp"
 #include "reconciler/api/kinds.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/report/run_report.hpp"
@@ -31,13 +32,8 @@ nlohmann::json figure_json(const RunFigure& figure) {
 nlohmann::json run_conditions(const RunHead& run, std::uint64_t generation) {
   nlohmann::json out = nlohmann::json::array();
   const auto add = [&](const char* type, const char* status, const char* reason, const std::string& message) {
-    out.push_back({{"type", type},
-                   {"status", status},
-                   {"reason", reason},
-                   {"message", message},
-                   {"observedGeneration", generation},
-                   {"lastTransitionTime", run.at},
-                   {"observedAt", run.at}});
+    out.push_back(condition_json(type, status, reason, message, generation, run.at));
+    out.back()["observedAt"] = run.at;
   };
   add("Ready", "True", "Measured", "");
   if (run.verdict == "pass")

@@ -272,11 +272,15 @@ void RunningApi::stop() {
 
 void ApiShared::wake_all() {
   wakes_again = true;
-  if (!std::exchange(gives_turns, true)) asio::post(io, [this] { give_turns(); });
+  begin_turns();
 }
 
 void ApiShared::await_turn(std::shared_ptr<Connection> watch) {
   turns.push_back(std::move(watch));
+  begin_turns();
+}
+
+void ApiShared::begin_turns() {
   if (!std::exchange(gives_turns, true)) asio::post(io, [this] { give_turns(); });
 }
 
@@ -297,9 +301,7 @@ void ApiShared::give_turns() {
     turns.front()->wake();
     turns.pop_front();
   }
-  if (waking.empty() && turns.empty() && !wakes_again) return;
-  gives_turns = true;
-  asio::post(io, [this] { give_turns(); });
+  if (!waking.empty() || !turns.empty() || wakes_again) begin_turns();
 }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::start(ServerSettings settings, ServiceDesk& desk,

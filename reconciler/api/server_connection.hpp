@@ -62,6 +62,7 @@ struct ApiShared {
   void wake_all();
   // A watch that has more to send, and waits to be woken.
   void await_turn(std::shared_ptr<Connection> watch);
+  void begin_turns();
   void give_turns();
   // For the metrics.
   void count_answer(std::string_view method, Http status) const {

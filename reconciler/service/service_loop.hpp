@@ -132,7 +132,7 @@ class ServiceLoop {
     bool to_judge = false;     // changes of earlier runs
     bool leaves_owed = false;  // changes of earlier runs that nothing can judge
     std::string left_alone{};  // why_left_alone()
-    bool is_decided = false;  // its gate has passed, and no wave has begun since
+    bool is_decided = false;   // its gate has passed, and no wave has begun since
     bool superseded = false;
     RunStatus status{};
   };

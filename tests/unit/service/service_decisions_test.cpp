@@ -14,11 +14,6 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using Kind = ServiceEvent::Kind;
 
-constexpr const char* kOneByOne = R"yaml(apiVersion: lockstep.dev/v1alpha1
-kind: RolloutPolicy
-metadata: {name: one-by-one}
-spec: {selector: {}, unit: device, waves: ["1", "100%"]}
-)yaml";
 constexpr const char* kAllManual = R"yaml(apiVersion: lockstep.dev/v1alpha1
 kind: RolloutPolicy
 metadata: {name: manual}
@@ -42,7 +37,7 @@ TEST_F(ServiceLab, NothingIsWrittenWhileAllDevicesAreCordoned) {
 }
 
 TEST_F(ServiceLab, ADeviceThatIsCordonedDuringAChangeIsLeftOutOfItsNextWave) {
-  commit("aaaa1", 0, {{"policy.yaml", kOneByOne}});
+  commit("aaaa1", 0, in_turn());
   run_for(minutes(5));
   expect_probing(0);
   // Before the first host is written.
@@ -51,7 +46,7 @@ TEST_F(ServiceLab, ADeviceThatIsCordonedDuringAChangeIsLeftOutOfItsNextWave) {
     executor.defer([this] { EXPECT_TRUE(service->cordon("gpu2", ann)); });
     on_event = {};
   };
-  commit("bbbb1", 1, {{"policy.yaml", kOneByOne}});
+  commit("bbbb1", 1, in_turn());
   run_for(minutes(30));
   EXPECT_EQ(probing("gpu1"), Value::text("1"));
   EXPECT_EQ(probing("gpu2"), Value::text("0"));

@@ -11,34 +11,24 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using Kind = ServiceEvent::Kind;
 
-const std::map<std::string, std::string> kOneByOne{
-    {"policy.yaml",
-     "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: one-by-one}\n"
-     "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
-
 class GateOfAService : public ServiceLab {
  protected:
   std::size_t with_probing(int value) {
     return static_cast<std::size_t>((probing("gpu1") == Value::text(std::to_string(value))) +
                                     (probing("gpu2") == Value::text(std::to_string(value))));
   }
-  std::string needs_of(const std::string& source) const {
-    for (const RevisionStatus& one : service->status()->revisions)
-      if (one.shown.revision.source == source) return one.shown.why_waits;
-    return "";
-  }
   // The same to a reader, and other files.
   static std::map<std::string, std::string> commented() {
-    std::map<std::string, std::string> out = kOneByOne;
+    std::map<std::string, std::string> out = in_turn();
     out["policy.yaml"] += "# a comment\n";
     return out;
   }
   // Its first wave was written, and could not be judged.
   void leave_unjudged() {
-    commit("aaaa1", 0, kOneByOne);
+    commit("aaaa1", 0, in_turn());
     run_for(seconds(60));
     measurer.verdict = GateVerdict::unknown;
-    commit("bbbb1", 1, kOneByOne);
+    commit("bbbb1", 1, in_turn());
     run_for(minutes(2));
     ASSERT_EQ(with_probing(1), 1U);
   }
@@ -51,7 +41,7 @@ TEST_F(GateOfAService, ThatCannotJudgeHoldsTheLaterWavesForGood) {
   EXPECT_EQ(with_probing(1), 1U);
   EXPECT_GT(measurer.asked.size(), asked) << "it measures again";
   EXPECT_EQ(count(Kind::approval_needed), 1U) << "asked once";
-  EXPECT_NE(needs_of("bbbb1").find("not validated"), std::string::npos) << needs_of("bbbb1");
+  EXPECT_NE(shown("bbbb1").why_waits.find("not validated"), std::string::npos) << shown("bbbb1").why_waits;
   EXPECT_EQ(good(), "aaaa1");
 }
 
@@ -62,7 +52,7 @@ TEST_F(GateOfAService, GoesOnOnceALaterMeasurementJudgesWhatWasWritten) {
   run_for(minutes(15));
   EXPECT_EQ(with_probing(1), 2U);
   EXPECT_EQ(good(), "bbbb1");
-  EXPECT_EQ(needs_of("bbbb1"), "");
+  EXPECT_EQ(shown("bbbb1").why_waits, "");
 }
 
 TEST_F(GateOfAService, UndoesWhatALaterMeasurementFindsBroken) {
@@ -223,12 +213,7 @@ class NewHostsGate final : public Measurer {
 
 class NewHostsOfAService : public ServiceLab {
  protected:
-  NewHostsOfAService() {
-    run_for(seconds(1));  // nothing of the first service is under way
-    kill();
-    own_measurer = &gate;
-    start_service();
-  }
+  NewHostsOfAService() { start_over_with(gate); }
   // With so many hosts.
   static std::map<std::string, std::string> hosts(int count) {
     std::string devices = kDevices;
@@ -261,17 +246,7 @@ class GateThatNothingCrosses final : public Measurer {
 
 class UnmeasuredByAService : public ServiceLab {
  protected:
-  UnmeasuredByAService() {
-    run_for(seconds(1));  // nothing of the first service is under way
-    kill();
-    own_measurer = &gate;
-    start_service();
-  }
-  std::string why_of(const std::string& source) const {
-    for (const RevisionStatus& one : service->status()->revisions)
-      if (one.shown.revision.source == source) return one.shown.why;
-    return "";
-  }
+  UnmeasuredByAService() { start_over_with(gate); }
   GateThatNothingCrosses gate;
 };
 
@@ -280,11 +255,11 @@ TEST_F(UnmeasuredByAService, ItsRevisionIsKeptAndSaysForGoodThatNothingJudgedIt)
   run_for(minutes(120));
   expect_probing(1);
   EXPECT_EQ(state_of("aaaa1"), RevisionState::kept);
-  EXPECT_NE(why_of("aaaa1").find("not validated"), std::string::npos) << why_of("aaaa1");
+  EXPECT_NE(shown("aaaa1").why.find("not validated"), std::string::npos) << shown("aaaa1").why;
   kill();
   start_service();
   run_for(minutes(120));
-  EXPECT_NE(why_of("aaaa1").find("not validated"), std::string::npos) << why_of("aaaa1");
+  EXPECT_NE(shown("aaaa1").why.find("not validated"), std::string::npos) << shown("aaaa1").why;
   EXPECT_EQ(count(Kind::approval_needed), 0U);
   // What is healed later waits for nobody.
   devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("0"));

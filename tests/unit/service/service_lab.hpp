@@ -86,6 +86,19 @@ class ServiceLab : public OutlivesTheLab, public Lab {
   }
   // As kill -9 does: nothing is given up in order.
   void kill() { service.reset(); }
+  // With another judge than the lab's.
+  void start_over_with(Measurer& judge) {
+    run_for(std::chrono::seconds(1));  // nothing of the first service is under way
+    kill();
+    own_measurer = &judge;
+    start_service();
+  }
+  // gpu1 is written and judged before gpu2.
+  static std::map<std::string, std::string> in_turn() {
+    return {{"policy.yaml",
+             "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: in-turn}\n"
+             "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
+  }
 
   // The hosts' profile with this value of the sysctl, and what else the test says.
   std::map<std::string, std::string> files(int probing, std::map<std::string, std::string> more = {}) const {
@@ -118,11 +131,12 @@ class ServiceLab : public OutlivesTheLab, public Lab {
       devices.at(device)->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
     devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
   }
-  RevisionState state_of(const std::string& source) const {
+  Revisions::Shown shown(const std::string& source) const {
     for (const RevisionStatus& one : service->status()->revisions)
-      if (one.shown.revision.source == source) return one.shown.state;
+      if (one.shown.revision.source == source) return one.shown;
     throw std::runtime_error("no revision " + source);
   }
+  RevisionState state_of(const std::string& source) const { return shown(source).state; }
   std::string good() const {
     const auto id = service->status()->last_good;
     return id ? id->source : "";

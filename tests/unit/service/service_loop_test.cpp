@@ -372,23 +372,19 @@ TEST_F(ServiceLab, ACordonedDeviceIsLeftAloneAndComesAlongAfterwards) {
 TEST_F(ServiceLab, ANewerRevisionSupersedesAtTheGateAndNotBefore) {
   commit("aaaa1", 0);
   run_for(seconds(60));
-  const std::map<std::string, std::string> waves{
-      {"policy.yaml",
-       "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: waves}\n"
-       "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
   bool is_committed = false;
   std::size_t asked = 0;
   on_event = [&](const ServiceEvent& event) {
     if (event.kind == Kind::change_began && !std::exchange(is_committed, true)) {
       asked = measurer.asked.size();
-      commit("cccc1", 2, waves);
+      commit("cccc1", 2, in_turn());
     } else if (event.kind == Kind::change_superseded) {
       EXPECT_GT(measurer.asked.size(), asked) << "what was written is judged";
       EXPECT_EQ(probing("gpu1"), Value::text("1"));
       EXPECT_EQ(probing("gpu2"), Value::text("0"));
     }
   };
-  commit("bbbb1", 1, waves);
+  commit("bbbb1", 1, in_turn());
   run_for(seconds(300));
   EXPECT_EQ(state_of("bbbb1"), RevisionState::superseded);
   EXPECT_EQ(count(Kind::change_superseded), 1U);

@@ -12,12 +12,6 @@ using std::chrono::seconds;
 class PaceOfAService : public ServiceLab {
  protected:
   using Kind = ServiceEvent::Kind;
-  // gpu1 is written and judged before gpu2.
-  static std::map<std::string, std::string> in_turn() {
-    return {{"policy.yaml",
-             "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: in-turn}\n"
-             "spec: {selector: {}, unit: device, waves: [\"1\", \"100%\"]}\n"}};
-  }
   void commit_without_suite(const std::string& id, int probing) {
     auto all = files(probing, in_turn());
     all.erase("slo.yaml");
