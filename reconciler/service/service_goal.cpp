@@ -215,12 +215,9 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   TRY(const std::vector<WrittenEntry> written, session.settle_written(states));
   std::vector<WrittenEntry> left = left_behind(session.fleet(), states, written);
   record_.revisions.began(goal_->id, now());
-  const std::optional<RevisionId> former = std::exchange(record_.begun, goal_->id);
-  unsaved_ = true;
-  if (!save()) {  // it has not begun, and is not healed towards
-    record_.revisions.failed(record_trouble_, now());
-    record_.begun = former;
-    return Error{ErrorKind::transient, record_trouble_};
+  if (const Result<Done> stored = put_in_force(plan.plan().empty()); !stored) {
+    record_.revisions.failed(stored.error().text(), now());
+    return stored;
   }
   run_->left_alone = why_left_alone(session.fleet(), states, session.choice());
   if (!has_work) {
@@ -266,6 +263,7 @@ void ServiceLoop::keep_as_is(const Result<Done>& accepted) {
 
 ApplyHooks ServiceLoop::hooks() {
   ApplyHooks hooks;
+  hooks.before_writing = [this] { return put_in_force(true); };
   hooks.progress.wave = [this](std::uint32_t wave, std::uint32_t) {
     run_->status.wave = wave;
     if (std::exchange(run_->is_decided, false)) gate_decided();
@@ -349,7 +347,9 @@ void ServiceLoop::applied(const Applied& applied) {
     return run_over("");
   }
   // Each is stored before it is told.
-  switch (end_of(applied)) {
+  const RunEnd end = end_of(applied);
+  if (end == RunEnd::kept) record_.begun = run_->id;
+  switch (end) {
     case RunEnd::kept: {
       if (!report.owes && record_.revisions.validated(now())) {
         run_over("");

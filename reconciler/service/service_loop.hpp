@@ -230,6 +230,7 @@ class ServiceLoop {
 
   // service_watch.cpp
   std::vector<RevisionId> in_force() const;
+  Result<Done> put_in_force(bool writes);
   std::optional<RevisionId> to_watch() const;
   void keep_watch();
   void watch(std::shared_ptr<ServedSession> served, const RevisionId& id);

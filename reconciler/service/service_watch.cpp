@@ -20,6 +20,16 @@ std::vector<RevisionId> ServiceLoop::in_force() const {
   return out;
 }
 
+// Stores the goal's run; `writes`: from now on devices may be at the goal, and are healed towards it.
+Result<Done> ServiceLoop::put_in_force(bool writes) {
+  const std::optional<RevisionId> former = record_.begun;
+  if (writes) record_.begun = goal_->id;
+  unsaved_ = true;
+  if (save()) return Done{};
+  record_.begun = former;
+  return Error{ErrorKind::transient, record_trouble_};
+}
+
 // The specs that devices may be at; if their files are gone, or nothing was begun, the newest; if that is
 // invalid, the same commits as this version of lockstep compiles them: both are only watched.
 std::optional<RevisionId> ServiceLoop::to_watch() const {
@@ -65,6 +75,7 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   request.command = settings_.command;
   request.author = settings_.command;
   request.converge = true;
+  request.only_applied = true;  // what is new is brought to the specs by a change, with its gate
   request.admits = [this](std::vector<std::size_t> devices, const std::set<std::size_t>& only_effects) {
     return admit(std::move(devices), only_effects);
   };

@@ -108,12 +108,12 @@ Result<Done> AppliedSpecs::end(const ClusterSession& session, const Plan& plan, 
 }
 
 Result<std::vector<std::size_t>> applied_otherwise(const Fleet& fleet, const Origins& origins,
-                                                   const std::vector<std::size_t>& devices,
+                                                   const std::vector<std::size_t>& devices, bool only_applied,
                                                    const Blobs& blobs) {
   TRY(const nlohmann::json all, applied(blobs));
   std::vector<std::size_t> out;
   for (const std::size_t device : devices)
-    if (all.contains(fleet[device].name) &&
+    if ((only_applied || all.contains(fleet[device].name)) &&
         !is(all, fleet[device].name, specs_digest(*fleet[device].intent, origins)))
       out.push_back(device);
   return out;

@@ -6,7 +6,7 @@
 // watches of its specs if all differences there were corrected; to its previous watches if nothing was
 // written or everything was rolled back; and otherwise to none until an apply brings it to its specs. A
 // device that was removed from the specs belongs to no watch, and a device without a recorded apply to every
-// watch.
+// watch but those that ask for one (WatchRequest::only_applied).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,9 +36,10 @@ class AppliedSpecs {
   nlohmann::json before_;          // as it was before the first write; null: nothing was written
 };
 
-// Those of `devices` (indices into the fleet) that were last brought to other specs than this fleet's.
+// Those of `devices` (indices into the fleet) that were last brought to other specs than this fleet's;
+// `only_applied`: those that were never brought to any as well.
 Result<std::vector<std::size_t>> applied_otherwise(const Fleet& fleet, const Origins& origins,
-                                                   const std::vector<std::size_t>& devices,
+                                                   const std::vector<std::size_t>& devices, bool only_applied,
                                                    const Blobs& blobs);
 
 }  // namespace lockstep

@@ -205,9 +205,10 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   // These numbers are stored even if the run fails: they are written to devices, and the next device must not
   // move them.
   const auto specs = std::make_shared<AppliedSpecs>(plan);
-  options.before_writing = [this, specs]() -> Result<Done> {
+  options.before_writing = [this, specs, stores = hooks.before_writing]() -> Result<Done> {
     TRY_DONE(keep_numbers(cluster_, store().blobs()));
-    return specs->begin(*this, store().blobs());
+    TRY_DONE(specs->begin(*this, store().blobs()));
+    return stores ? stores() : Result<Done>(Done{});
   };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;

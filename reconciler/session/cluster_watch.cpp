@@ -138,10 +138,10 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   });
 }
 
-// Leaves devices that were brought to other specs out of the heal.
+// Leaves devices that were brought to other specs, or to none, out of the heal.
 Result<Done> ClusterWatch::stand_back(Store& store) {
   TRY(const std::vector<std::size_t> others,
-      applied_otherwise(ground_.fleet, ground_.origins, devices_, store.blobs()));
+      applied_otherwise(ground_.fleet, ground_.origins, devices_, request_.only_applied, store.blobs()));
   std::vector<std::string> newly;
   const PlanChoice heals_itself{.person = false, .only = {}};
   for (const std::size_t device : devices_)

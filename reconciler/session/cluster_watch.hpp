@@ -45,6 +45,7 @@ struct WatchRequest {
   std::string command;
   std::string author;     // author of its heals
   bool converge = false;  // heals automatically; otherwise it only watches
+  bool only_applied = false;  // stands back also where no apply has brought a device to any specs
   // Of devices that drift, those that may be healed now; the others are tried later. Null: all.
   // `only_effects`: those of them that are configured as desired, and lack effects.
   std::function<std::vector<std::size_t>(std::vector<std::size_t> devices,
@@ -56,7 +57,7 @@ struct WatchRequest {
   std::function<void()> looked{};  // after each read of some devices, which the snapshot then has
   std::function<void(const Healing&)> healed{};
   std::function<void(const DriftReport&)> problems{};  // of the current differences (watch_problems.hpp)
-  // Devices that it no longer heals, as their specs are not the ones that were applied last.
+  // Devices that it does not heal (any more), as no apply brought them to its specs last.
   std::function<void(const std::vector<std::string>& devices)> stands_back{};
   Progress progress{};  // of the heal under way
   // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and their specs_seen() from

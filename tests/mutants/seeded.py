@@ -166,8 +166,8 @@ WATCH = [
      "  return (MUTANT ? quiet > limits_.heal_wait_min\n"
      "                 : quiet > limits_.forget_factor * std::max(entry.lasted, wait_after(entry.heals))) ||"),
     (SESSION + "applied_specs.cpp", "an older watch stands back where something newer was accepted",
-     "    if (all.contains(fleet[device].name) &&\n",
-     "    if (!MUTANT && all.contains(fleet[device].name) &&\n"),
+     "    if ((only_applied || all.contains(fleet[device].name)) &&\n",
+     "    if (!MUTANT && (only_applied || all.contains(fleet[device].name)) &&\n"),
 ]
 
 GATE = [
@@ -310,8 +310,8 @@ OF_SERVICE = [
      "  if (report.verdict == ApplyVerdict::asks && watched_id_) {",
      "  if (!MUTANT && report.verdict == ApplyVerdict::asks && watched_id_) {"),
     (SERVICE + "service_goal.cpp", "what could not be stored has not begun",
-     "  if (!save()) {  // it has not begun,",
-     "  if (!save() && !MUTANT) {  // it has not begun,"),
+     "put_in_force(plan.plan().empty()); !stored) {",
+     "put_in_force(plan.plan().empty()); !stored && !MUTANT) {"),
     (SERVICE + "service_goal.cpp", "a plan from before a cordon begins no change",
      "    if (!may_write() || cordons != cordons_) return run_over(\"\");",
      "    if (!may_write() || (!MUTANT && cordons != cordons_)) return run_over(\"\");"),
@@ -385,6 +385,12 @@ OF_SERVICE = [
     (SERVICE + "service_specs.cpp", "a change that was cut off is ended before anything is planned",
      "const auto ended = recover_in_flight(store_->history()); !ended",
      "const auto ended = MUTANT ? Result<std::vector<InFlight>>(std::vector<InFlight>()) : recover_in_flight(store_->history()); !ended"),
+    (SERVICE + "service_watch.cpp", "what is new is brought to the specs by a change with its gate, and not healed",
+     "request.only_applied = true;",
+     "request.only_applied = !MUTANT;"),
+    (SERVICE + "service_watch.cpp", "a change that could not begin takes the healing from no other revision",
+     "if (writes) record_.begun = goal_->id;",
+     "if (writes || MUTANT) record_.begun = goal_->id;"),
 ]
 
 DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE + OF_SERVICE

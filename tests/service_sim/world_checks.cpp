@@ -143,9 +143,9 @@ void World::check_window(const Setting& setting, const ChangeFact& change) {
 }
 
 // Devices, not heals, within ten minutes; the window begins anew when somebody resumes, who agrees to what is
-// shown then.
+// shown then. It is written up to kStepMost after it was admitted.
 void World::check_heal(const std::string& device) {
-  if (now() - minutes(10) <= resumed_ && seen_.contains(device)) return;
+  if (now() - minutes(10) - Facts::kStepMost <= resumed_ && seen_.contains(device)) return;
   heals_.emplace_back(now(), device);
   const Time since = std::max({now() - minutes(10), resumed_, clock_jumped_});
   std::set<std::string> healed;

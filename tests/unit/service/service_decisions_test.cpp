@@ -348,7 +348,49 @@ class DecisionsCantBeStored : public ServiceLab {
     on_the_disk("CREATE TRIGGER full BEFORE INSERT ON kept BEGIN SELECT RAISE(ABORT, 'full'); END");
   }
   void make_room() { on_the_disk("DROP TRIGGER full"); }
+  // Changes whose reason has `part`.
+  void refuse_changes(const std::string& part) {
+    on_the_disk(("CREATE TRIGGER no_more BEFORE INSERT ON changes WHEN NEW.reason LIKE '%" + part +
+                 "%' BEGIN SELECT RAISE(ABORT, 'no'); END")
+                    .c_str());
+  }
+  // Oldest first.
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> out;
+    const auto store = open_store(state());
+    for (const ChangeRecord& one : *(*store)->history().changes(100)) out.insert(out.begin(), one.reason);
+    return out;
+  }
 };
+
+// No device has a revision then: what brings it to one is a change, with its gate, and no heal.
+TEST_F(DecisionsCantBeStored, ThenTheFirstRevisionIsNotHealedTowards) {
+  on_event = [this](const ServiceEvent& event) {
+    if (event.kind == Kind::change_began) refuse_changes("aaaa1");
+    if (event.kind == Kind::change_failed) on_the_disk("DROP TRIGGER no_more");
+  };
+  commit("aaaa1", 1);
+  run_for(seconds(1));
+  on_event = {};
+  ASSERT_EQ(count(Kind::change_failed), 1U);
+  run_for(minutes(20));
+  expect_probing(1);
+  ASSERT_FALSE(reasons().empty());
+  for (const std::string& reason : reasons()) EXPECT_NE(reason, "drift");
+}
+
+TEST_F(DecisionsCantBeStored, ThenTheLastGoodRevisionIsStillHealedTowards) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  refuse_changes("bbbb1");
+  commit("bbbb1", 1);
+  run_for(minutes(5));
+  ASSERT_GE(count(Kind::change_failed), 1U);
+  devices.at("gpu1")->set(probing_path(), Value::text("2"));
+  run_for(minutes(20));
+  expect_probing(0);
+  EXPECT_EQ(reasons().back(), "drift");
+}
 
 TEST_F(DecisionsCantBeStored, ThenDriftIsNotHealed) {
   commit("aaaa1", 0);

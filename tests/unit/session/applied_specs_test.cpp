@@ -39,9 +39,12 @@ class Belongs : public Lab {
     AppliedSpecs specs(plan);
     EXPECT_TRUE(specs.begin(*session, store->blobs()));
     EXPECT_TRUE(specs.end(*session, plan, report, left_out, store->blobs()));
+    return others_by_record(false);
+  }
+  std::vector<std::string> others_by_record(bool only_applied) {
     const Fleet& fleet = session->fleet();
     const auto all = applied_otherwise(fleet, session->origins(), {*fleet.find("gpu1"), *fleet.find("gpu2")},
-                                       store->blobs());
+                                       only_applied, store->blobs());
     std::vector<std::string> out;
     if (all)
       for (const std::size_t device : *all) out.push_back(fleet[device].name);
@@ -54,6 +57,14 @@ class Belongs : public Lab {
 };
 
 TEST_F(Belongs, ToTheAppliedSpecs) { EXPECT_EQ(others(), Names{}); }
+
+TEST_F(Belongs, WithoutARecordToAllSpecsButThoseThatAskForOne) {
+  ASSERT_TRUE(store->blobs().keep("applied", nlohmann::json::object()));
+  EXPECT_EQ(others_by_record(false), Names{});
+  EXPECT_EQ(others_by_record(true), (Names{"gpu1", "gpu2"}));
+  others();
+  EXPECT_EQ(others_by_record(true), Names{});
+}
 
 TEST_F(Belongs, ToTheAppliedSpecsWhateverTheRemedyDid) {
   plan.steps[1].remedy = "reinstall-multipath";
