@@ -146,6 +146,7 @@ void add_measuring_commands(CLI::App& app, Arguments& a) {
   takes_one_of(command, a, "--statistic", a.history.statistic, forms_of(Statistic{}),
                "Statistic to show (default: median)", "STATISTIC")
       ->needs(of);
+  takes_server(command, a.history.at, "The history of this service: by its name in the file of contexts");
   runs(command, a, [&a](const Console& c) { return run_history(a.history, c); });
 
   command = add(app, a, "show", "One change: each write with what was there before, and its gate's runs");

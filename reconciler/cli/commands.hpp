@@ -164,8 +164,11 @@ struct HistoryOptions {
   std::string of;           // device, endpoint or group whose figures are shown; empty: none
   std::optional<Metric> metric;
   std::optional<Statistic> statistic;  // none: median
+  ServerOptions at;                    // the service whose history it is; neither server nor context: none
+  bool by_service() const { return !at.server.empty() || !at.context.empty(); }
 };
 int run_history(const HistoryOptions& options, const Console& console);
+int run_history_by_service(const HistoryOptions& options, const Console& console);
 
 struct ShowOptions {
   ClusterSource source;

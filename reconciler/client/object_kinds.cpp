@@ -60,6 +60,7 @@ const KindRow* find_kind(std::string_view word) {
 const KindRow& cluster_kind() { return object_kinds()[0]; }
 const KindRow& revision_kind() { return object_kinds()[1]; }
 const KindRow& device_kind() { return object_kinds()[2]; }
+const KindRow& change_kind() { return object_kinds()[3]; }
 const KindRow& event_kind() { return object_kinds()[5]; }
 
 std::string unknown_kind(std::string_view word) {

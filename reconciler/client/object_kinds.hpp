@@ -19,6 +19,7 @@ const KindRow* find_kind(std::string_view word);
 const KindRow& cluster_kind();
 const KindRow& revision_kind();
 const KindRow& device_kind();
+const KindRow& change_kind();
 const KindRow& event_kind();
 // "there is no kind 'x'; there are clusters, ...".
 std::string unknown_kind(std::string_view word);

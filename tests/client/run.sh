@@ -65,6 +65,15 @@ soon Cordoned "$lockstep" get device leaf0
 expect 0 "uncordoned: device leaf0" "$lockstep" uncordon leaf0
 [ "$(cat "$work"/service/*/audit.jsonl | jq -r 'select(.reason == "optics") | .action' | sort -u)" = cordon ] || fail "the audit log lacks it"
 
+# A history is of one service, whose changes it has, and figures run by run are not among them.
+expect 0 "history of rail-pod" "$lockstep" history --context here
+expect 0 "no change is recorded here" "$lockstep" history --server "unix:$socket"
+expect 0 '"changes": []' "$lockstep" history --context here -o json
+expect 1 "leave it out" "$lockstep" history --context here --twin
+expect 1 "the history of its own cluster alone" "$lockstep" history --context here "$work/specs"
+expect 1 "get benchmarkruns" "$lockstep" history --context here --of gpu1
+expect 1 "there is no context 'there'" "$lockstep" history --context there
+
 # Each list and each object is as /openapi.json says. Devices out of reach are neither changed nor measured.
 expect 0 "as described; none of benchmarkruns changes gitsources" /usr/bin/python3 -B "$(dirname "$0")/served.py" "$socket"
 

@@ -251,6 +251,7 @@ class World final : public Measurer {
   Time resumed_{Time::min()};   // the breaker was closed
   std::set<std::string> seen_;  // devices that were shown to differ then
   std::uint64_t status_seen_ = 0;
+  bool told_late_ = false;  // by a service that could not store its record, or did not lead, until now
   std::map<std::string, Shown> shown_;  // steps by digest, as plans have shown them
   std::map<std::string, Key> deletions_;
   std::map<RevisionId, RevisionState> states_;

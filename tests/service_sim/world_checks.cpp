@@ -171,8 +171,12 @@ void World::follow_status() {
   if (!status->breaker.empty()) count("statuses with an open breaker");
   check_shown(*status);
   check_leads(*status);
-  if (!status->leads || !status->record_trouble.empty()) return;
+  if (!status->leads || !status->record_trouble.empty()) {
+    told_late_ = true;
+    return;
+  }
   for (const RevisionStatus& one : status->revisions) follow_revision(one);
+  told_late_ = false;
   if (status->last_good != good_ && status->last_good) {
     const Key key = key_of(*status->last_good);
     if (!facts_.was_begun(key) && !facts_.was_kept(key)) violation(key + " is the last good one, unbegun");
@@ -221,8 +225,8 @@ void World::follow_revision(const RevisionStatus& one) {
   if (state == RevisionState::running) facts_.began(key);
   if (state == RevisionState::kept) {
     count("revisions kept");
-    // What could not be read was left out.
-    if (shows_all() && is_news) check_has(key, "is kept");
+    // What could not be read was left out; and it is so when it is kept, not when that is stored at last.
+    if (shows_all() && is_news && !told_late_) check_has(key, "is kept");
     facts_.kept(key);
     const auto last = std::find_if(changes_.rbegin(), changes_.rend(), [](const auto& change) {
       return change.second.claim != Claim::rollback && change.second.claim != Claim::drift;

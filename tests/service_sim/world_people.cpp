@@ -136,12 +136,16 @@ void World::approve(const Key& key, const std::string& source, const std::vector
   }
 }
 
-// The right steps, some of them, those of an older plan, or whatever waits.
+// The right steps, some of them, those of an older plan, or whatever waits; nothing that was never shown.
 void World::approve_something() {
   if (!random_.chance(approves_)) return;
   const auto status = process_->service->status();
   for (const RevisionStatus& one : status->revisions) {
     if (!is_newest_of_source(*status, one) || one.shown.waits.empty() || random_.chance(0.3)) continue;
+    const auto was_shown = [this](const auto& step) {
+      return shown_.contains(step) || deletions_.contains(step);
+    };
+    if (!std::ranges::all_of(one.shown.waits, was_shown)) continue;
     const Key key = key_of(one.shown.revision);
     std::vector<std::string> steps(one.shown.waits.begin(), one.shown.waits.end());
     switch (random_.below(4)) {

@@ -311,6 +311,18 @@ def main():
         demand(time.monotonic() < end, "leaf1 has", mtu("leaf1", "up1"), service.told())
         time.sleep(0.5)
 
+    print("--- its history is the one that is beside it", flush=True)
+    end = time.monotonic() + SLACK_S
+    while True:  # the last heal may be ending
+        beside = json.loads(run(lockstep, "history", "--twin", pod, "--newest", "7", "-o", "json"))
+        del beside["specsCommit"]
+        served = json.loads(command("history", "--newest", "7", "-o", "json"))
+        shown_beside = run(lockstep, "history", "--twin", pod).splitlines()[1:]
+        shown = command("history").splitlines()[1:]
+        if served == beside and len(served["changes"]) == 7 and shown == shown_beside:
+            break
+        demand(time.monotonic() < end, "another history is served:", served, shown, "and not", beside, shown_beside)
+
     print("--- it ends in order, and others may change the cluster again", flush=True)
     demand(service.end(signal.SIGTERM) == 0, "it ended with", service.process.returncode, service.told())
     # Refused would be 1. It may tell of a change of the service that was stopped before it was measured.
