@@ -1,10 +1,17 @@
-// ssh: a real sshd on a free loopback port, with a host key of its own.
+// ssh: a real sshd with a host key of its own, on the loopback of a network namespace that the test made (as
+// root; else on that of this machine).
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -32,6 +39,33 @@ std::uint16_t free_port() {
   ::close(one);
   return ntohs(local.sin_port);
 }
+
+// Of this thread and what it starts, while it lives.
+class OwnNetwork {
+ public:
+  OwnNetwork() {
+    if (::geteuid() != 0) return;
+    former_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (former_ < 0 || ::unshare(CLONE_NEWNET) != 0) throw std::runtime_error("no network namespace");
+    const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ifreq loopback{};
+    std::strcpy(loopback.ifr_name, "lo");
+    loopback.ifr_flags = IFF_UP;
+    const bool up = ::ioctl(any, SIOCSIFFLAGS, &loopback) == 0;
+    ::close(any);
+    if (!up) throw std::runtime_error("its loopback does not come up");
+  }
+  ~OwnNetwork() {
+    if (former_ < 0) return;
+    if (::setns(former_, CLONE_NEWNET) != 0) ADD_FAILURE() << "the former namespace is lost";
+    ::close(former_);
+  }
+  OwnNetwork(const OwnNetwork&) = delete;
+  OwnNetwork& operator=(const OwnNetwork&) = delete;
+
+ private:
+  int former_ = -1;
+};
 
 class GitOverSsh : public ::testing::Test {
  protected:
@@ -79,6 +113,7 @@ class GitOverSsh : public ::testing::Test {
     return (*make_git_source(settings))->fetch(within(std::chrono::seconds(20)));
   }
 
+  OwnNetwork network;
   TestFolder folder;
   TestRepository repository{folder / "fabric"};
   std::string port;
@@ -139,6 +174,19 @@ TEST_F(GitOverSsh, ReadsNoConfigurationOfTheMachine) {
   });
   if (!right) LOCKSTEP_NOT_TESTED("the kernel mounts no overlay over /etc here");
   EXPECT_TRUE(*right);
+}
+
+// It accepts, as the kernel does that for it, and says nothing.
+TEST_F(GitOverSsh, EndsWithItsDeadlineIfTheServerHangs) {
+  ASSERT_EQ(::kill(server->pid(), SIGSTOP), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text = expect_trouble(
+      (*make_git_source(settings()))->fetch(within(std::chrono::milliseconds(600))), Trouble::unreachable);
+  EXPECT_NE(text.find("did not answer in time"), text.npos) << text;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(processes_with(settings().cache), std::vector<std::string>{});
+  ASSERT_EQ(::kill(server->pid(), SIGCONT), 0);
+  EXPECT_TRUE(expect_revision(fetched(settings())));
 }
 
 TEST_F(GitOverSsh, ReportsAServerThatIsDown) {
