@@ -272,6 +272,7 @@ void ServiceLoop::lead_again() {
     if (why_not_leads_ != led.error().text())
       happened(ServiceEvent::Kind::leadership_lost, cluster_object(), led.error().text());
     why_not_leads_ = led.error().text();
+    record_trouble_ = led.error().kind == ErrorKind::conflict ? "" : why_not_leads_;  // no other leads
     at(lead_timer_, longer(lead_wait_, settings_.lead_retry_max), &ServiceLoop::lead_again);
   }
   resign_if_suspended();
@@ -305,6 +306,7 @@ Result<Done> ServiceLoop::take_leadership() {
   }
   leads_ = true;
   why_not_leads_.clear();
+  record_trouble_.clear();
   lead_wait_ = {};
   happened(ServiceEvent::Kind::leads, cluster_object(), "");
   return Done{};

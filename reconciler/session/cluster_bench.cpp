@@ -128,15 +128,24 @@ void ClusterBench::measured(const Outcome& ended) {
   answer(judged());
 }
 
+namespace {
+
+// When its time was over. `all`: measurements in `seen`.
+std::string what_was_not_done(const std::vector<SuiteOutcome>* seen, std::size_t all) {
+  if (all == 0) return "anything was measured";
+  if (!cut_short(*seen)) return "what is broken was measured once more";
+  return fmt::format("everything was measured: {} of {} pairs", all - cut_off(*seen), all);
+}
+
+}  // namespace
+
 ClusterBench::Answer ClusterBench::judged() {
   const std::vector<SuiteOutcome>* const seen = taken_ && taken_->outcomes ? &*taken_->outcomes : nullptr;
   const std::size_t all = seen != nullptr ? measurements_in(*seen) : 0;
   const bool is_broken_once = all > 0 && verdict_of(*seen) == bench::Verdict::fail && !taken_->is_repeated;
-  if (stopped_ && (all == 0 || cut_short(*seen) || is_broken_once || out_of_time_)) {
+  if (stopped_ && (all == 0 || cut_short(*seen) || is_broken_once)) {
     ScheduledRun out{.why_not = "it was stopped", .out_of_time = out_of_time_};
-    if (out_of_time_)
-      out.why_not = fmt::format("its budget was over before everything was measured: {} of {} pairs",
-                                all - (seen != nullptr ? cut_off(*seen) : 0), all);
+    if (out_of_time_) out.why_not = "its budget was over before " + what_was_not_done(seen, all);
     return out;
   }
   if (seen == nullptr) return taken_->outcomes.error();

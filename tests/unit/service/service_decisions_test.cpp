@@ -253,6 +253,7 @@ TEST_F(ServiceLab, ADamagedCircuitBreakerStopsItFromLeading) {
   EXPECT_FALSE(service->status()->leads);
   EXPECT_NE(service->status()->why_not_leads.find("the service's record of its decisions"), std::string::npos)
       << service->status()->why_not_leads;
+  EXPECT_EQ(service->status()->record_trouble, service->status()->why_not_leads) << "it follows nobody";
   EXPECT_EQ(probing("gpu1"), Value::text("1"));
 }
 

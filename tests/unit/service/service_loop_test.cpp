@@ -476,6 +476,7 @@ TEST_F(ServiceLab, AnotherProcessThatLeadsIsWaitedFor) {
   run_for(seconds(60));
   EXPECT_FALSE(service->status()->leads);
   EXPECT_NE(service->status()->why_not_leads.find("lockstep apply"), std::string::npos);
+  EXPECT_EQ(service->status()->record_trouble, "") << "it follows";
   EXPECT_EQ(probing("gpu1"), Value::text("1")) << "as it was found";
   run_for(seconds(3600));
   (*other)->leadership().resign();

@@ -145,9 +145,7 @@ TEST_F(SlowScheduledSuite, ItsBudgetEndsItAndTheNextOneComesAnIntervalAfterItBeg
   while (began.empty() && executor.step()) {
   }
   run_for(minutes(3));
-  ASSERT_EQ(why_not_measured().size(), 1U);
-  EXPECT_TRUE(why_not_measured()[0].starts_with("its budget was over before everything was measured: "))
-      << why_not_measured()[0];
+  EXPECT_EQ(why_not_measured(), std::vector<std::string>{"its budget was over before anything was measured"});
   EXPECT_FALSE(runs());
   run_for(hours(2));
   ASSERT_GE(began.size(), 2U);
