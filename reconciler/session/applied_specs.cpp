@@ -85,13 +85,13 @@ Result<Done> AppliedSpecs::end(const ClusterSession& session, const Plan& plan, 
   TRY(nlohmann::json now, applied(blobs));
   if (before_.is_null()) before_ = now;
   const std::map<std::string, Reached> reached = reached_by(plan, report);
-  const std::vector<std::string> only = session.choice().only;
+  const PlanChoice choice = session.choice();
   for (const FleetDevice& device : session.fleet().devices()) {
-    if (!only.empty() && !std::ranges::count(only, device.name)) continue;
+    if (!choice.only.empty() && !std::ranges::count(choice.only, device.name)) continue;
     const std::string digest = specs_digest(*device.intent, session.origins());
     const auto found = reached.find(device.name);
     Reached how = found == reached.end() ? Reached::all : found->second;
-    if (left_out.contains(device.name))
+    if (left_out.contains(device.name) || !choice.allows(device))
       how = found == reached.end() || how == Reached::nothing ? Reached::nothing : Reached::part;
     if (how == Reached::all)
       now[device.name] = digest;

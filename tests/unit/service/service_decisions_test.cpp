@@ -355,13 +355,6 @@ class DecisionsCantBeStored : public ServiceLab {
                  "%' BEGIN SELECT RAISE(ABORT, 'no'); END")
                     .c_str());
   }
-  // Oldest first.
-  std::vector<std::string> reasons() const {
-    std::vector<std::string> out;
-    const auto store = open_store(state());
-    for (const ChangeRecord& one : *(*store)->history().changes(100)) out.insert(out.begin(), one.reason);
-    return out;
-  }
 };
 
 // No device has a revision then: what brings it to one is a change, with its gate, and no heal.

@@ -45,6 +45,22 @@ TEST_F(GateOfAService, ThatCannotJudgeHoldsTheLaterWavesForGood) {
   EXPECT_EQ(good(), "aaaa1");
 }
 
+// They were in the same specs before, and nothing has brought them to those: a heal would have no gate.
+TEST_F(GateOfAService, HoldsAlsoDevicesThatWereOnlyObservedBefore) {
+  commit("aaaa1", 0, in_turn());
+  run_for(seconds(60));
+  auto observed = in_turn();
+  observed["devices.yaml"] = observed_only();
+  commit("bbbb1", 1, observed);
+  run_for(seconds(60));
+  ASSERT_EQ(with_probing(0), 2U);
+  measurer.verdict = GateVerdict::unknown;
+  commit("cccc1", 1, in_turn());
+  run_for(minutes(120));
+  EXPECT_EQ(with_probing(1), 1U);
+  EXPECT_EQ(count(Kind::healed), 0U);
+}
+
 TEST_F(GateOfAService, GoesOnOnceALaterMeasurementJudgesWhatWasWritten) {
   leave_unjudged();
   run_for(minutes(60));

@@ -141,6 +141,13 @@ class ServiceLab : public OutlivesTheLab, public Lab {
     const auto id = service->status()->last_good;
     return id ? id->source : "";
   }
+  // Of the changes in the journal, oldest first.
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> out;
+    const auto store = open_store(state());
+    for (const ChangeRecord& one : *(*store)->history().changes(100)) out.insert(out.begin(), one.reason);
+    return out;
+  }
   std::size_t count(ServiceEvent::Kind kind) const {
     return static_cast<std::size_t>(std::ranges::count(events, kind, &ServiceEvent::kind));
   }
