@@ -141,7 +141,8 @@ class Page {
   }
   // The cluster that a service shows is the service.
   static bool is_of_specs(const std::string& name) {
-    return name != "Cluster" && lockstep::find_kind(name) != nullptr;
+    const lockstep::KindRow* const kind = lockstep::find_kind(name);
+    return name != "Cluster" && kind != nullptr && !kind->written_by_reconciler;
   }
   // What all kinds have, and the conditions of those that have some.
   void add_shared() {

@@ -176,7 +176,9 @@ Json drift_schema() {
 
 Json device_spec() { return object_with({{"cordoned", spoken_schema()}}); }
 Json device_status() {
-  return object_with({{"observedAt", time_schema()},
+  return object_with({{"deviceSet", text_schema()},
+                      {"facts", object_with({{"platform", text_schema()}})},
+                      {"observedAt", time_schema()},
                       {"reachable", flag_schema()},
                       {"complete", flag_schema()},
                       {"inSync", flag_schema()},
@@ -236,6 +238,22 @@ Json run_status() {
                       {"measured", list_of({{"type", "object"}})},
                       {"conditions", conditions_schema()}},
                      {"verdict", "at", "figures", "figuresKept", "conditions"});
+}
+
+Json finding_status() {
+  return object_with(
+      {{"kind", text_schema()},
+       {"fault", text_schema()},
+       {"devices", list_of(text_schema())},
+       {"evidence", list_of(text_schema())},
+       {"evidenceInAll", number_schema()},
+       {"probableCause", text_schema()},
+       {"origin", text_schema()},
+       {"action", text_schema()},
+       {"explains", number_schema()},
+       {"since", time_schema()},
+       {"observedGeneration", number_schema()}},
+      {"kind", "fault", "devices", "evidence", "evidenceInAll", "action", "explains", "since"});
 }
 
 // As people write it, without what only holds of a whole one: a large spec is left out.
@@ -312,6 +330,7 @@ Json schema_of(Kind kind) {
     case Kind::device: add(device_spec(), device_status()); break;
     case Kind::change: add(change_spec(), change_status()); break;
     case Kind::benchmark_run: add(run_spec(), run_status()); break;
+    case Kind::finding: add(object_with(Json::object()), finding_status()); break;
     case Kind::event: properties.update(event_properties()); break;
     default: add(spec_schema_of(*row_of(kind).spec), spec_status_of(*row_of(kind).spec));
   }

@@ -14,7 +14,7 @@ namespace lockstep::api {
 
 // From `spec` on: the kinds of the specs (specs/language/kind_rows.hpp) that are none of those before, in
 // their order.
-enum class Kind : std::uint8_t { cluster, revision, device, change, benchmark_run, event, spec };
+enum class Kind : std::uint8_t { cluster, revision, device, change, benchmark_run, finding, event, spec };
 
 struct KindRow {
   Kind kind{};

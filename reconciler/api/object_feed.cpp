@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "reconciler/api/findings.hpp"
 namespace lockstep::api {
 namespace {
 
@@ -112,6 +113,7 @@ void ObjectFeed::turn(WallTime now) {
   if (looks || status->sequence != status_sequence_) {
     take_devices(*status, looks, now);
     take_revisions(*status);
+    take_findings(*status, now);
   }
   if (looks) {
     looked_ = now;
@@ -226,6 +228,21 @@ void ObjectFeed::take_devices(const ServiceStatus& status, bool looks, WallTime 
   remove_others(Kind::device, names);
   const std::set<std::string> stay(names.begin(), names.end());
   std::erase_if(devices_, [&](const auto& one) { return !stay.contains(one.first); });
+}
+
+void ObjectFeed::take_findings(const ServiceStatus& status, WallTime now) {
+  if (!status.problems || status.problems == findings_of_) return;
+  findings_of_ = status.problems;
+  std::vector<std::string> names;
+  for (const NamedFinding& one : findings_in(*findings_of_)) {
+    names.push_back(one.name);
+    const WallTime since = finding_since_.try_emplace(one.name, now).first->second;
+    offer(Kind::finding, one.name,
+          [&](const ObjectMeta& meta) { return finding_object(*findings_of_, one, since, meta); });
+  }
+  remove_others(Kind::finding, names);
+  const std::set<std::string> stay(names.begin(), names.end());
+  std::erase_if(finding_since_, [&](const auto& one) { return !stay.contains(one.first); });
 }
 
 void ObjectFeed::take_events(WallTime now) {

@@ -96,6 +96,7 @@ class ObjectFeed {
   void take_cluster(const ServiceStatus& status, WallTime now);
   void take_revisions(const ServiceStatus& status);
   void take_devices(const ServiceStatus& status, bool looks, WallTime now);
+  void take_findings(const ServiceStatus& status, WallTime now);
   void take_objects(const ServiceStatus& status, WallTime now);
   void take_object(const ServiceStatus& status, const SpecObject& object, ObjectTally tally, WallTime now);
   void take_events(WallTime now);
@@ -113,6 +114,8 @@ class ObjectFeed {
   std::map<std::string, KeptObject> objects_;   // of the specs, by title
   std::optional<RevisionId> objects_of_;        // of which revision they are
   std::map<std::string, SuiteRun> suite_runs_;  // by suite
+  std::shared_ptr<const DriftReport> findings_of_{};
+  std::map<std::string, WallTime> finding_since_;  // by name
   std::optional<Conditions> cluster_conditions_;
   std::string cluster_name_;
   std::vector<LogEntry> entries_;  // of this turn

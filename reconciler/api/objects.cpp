@@ -23,15 +23,6 @@ constexpr std::size_t kIntentsShown = 12;  // characters of a digest that names 
 constexpr std::string_view kShaPrefix = "sha256:";
 constexpr const char* kRoleLabel = "lockstep.dev/role";
 
-Json object_of(Kind kind, const std::string& name, const ObjectMeta& meta) {
-  return {{"apiVersion", api_version},
-          {"kind", row_of(kind).name},
-          {"metadata",
-           {{"name", name}, {"generation", meta.generation}, {"resourceVersion", meta.resource_version}}},
-          {"spec", Json::object()},
-          {"status", Json::object()}};
-}
-
 Json spoken_json(const SpokenBy& by) {
   return {{"by", by.who}, {"reason", by.reason}, {"at", utc_text(by.at)}};
 }
@@ -183,6 +174,15 @@ Json waiting_json(const ServiceStatus& status, const Revisions::Shown& shown) {
 
 }  // namespace
 
+nlohmann::json object_of(Kind kind, const std::string& name, const ObjectMeta& meta) {
+  return {{"apiVersion", api_version},
+          {"kind", row_of(kind).name},
+          {"metadata",
+           {{"name", name}, {"generation", meta.generation}, {"resourceVersion", meta.resource_version}}},
+          {"spec", Json::object()},
+          {"status", Json::object()}};
+}
+
 std::string cluster_name_of(const ServiceStatus& status) {
   return status.cluster.empty() ? kUnnamed : status.cluster;
 }
@@ -249,9 +249,12 @@ nlohmann::json revision_object(const ServiceStatus& status, std::size_t i, const
 
 nlohmann::json device_object(const KnownDevice& device, const Json& conditions, const ObjectMeta& meta) {
   Json out = object_of(Kind::device, device.named.name, meta);
+  if (!device.named.labels.empty()) out["metadata"]["labels"] = device.named.labels;
   if (!device.named.role.empty()) out["metadata"]["labels"][kRoleLabel] = device.named.role;
   if (device.cordoned) out["spec"]["cordoned"] = spoken_json(*device.cordoned);
   Json& now = out["status"];
+  put_text(now, "deviceSet", device.named.set);
+  if (!device.named.platform.empty()) now["facts"]["platform"] = device.named.platform;
   now["observedGeneration"] = meta.generation;
   now["conditions"] = conditions;
   if (!device.observed) {

@@ -28,6 +28,9 @@ struct ObjectMeta {
   std::string resource_version{};
 };
 
+// With an empty spec and status.
+nlohmann::json object_of(Kind kind, const std::string& name, const ObjectMeta& meta);
+
 // The name of a cluster that has had no valid revision yet: nobody knows its name.
 inline constexpr const char* kUnnamed = "unnamed";
 std::string cluster_name_of(const ServiceStatus& status);

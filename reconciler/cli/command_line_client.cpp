@@ -74,7 +74,8 @@ void add_reading(CLI::App& app, Arguments& a) {
       command
           ->add_option("WORDS", a.client.get.words,
                        "KIND [NAME ...], or KIND/NAME ...; kinds: clusters (the service "
-                       "itself), revisions, devices, changes, benchmarkruns, events, and those of the specs, "
+                       "itself), revisions, devices, changes, benchmarkruns, findings, events, and those of "
+                       "the specs, "
                        "such as fabrics")
           ->required()
           ->option_text("KIND [NAME ...]");

@@ -11,11 +11,12 @@
 namespace lockstep::client {
 namespace {
 
-constexpr std::array<KindRow, 6> kOwn{{{"Cluster", "clusters", "cluster", "cl"},
+constexpr std::array<KindRow, 7> kOwn{{{"Cluster", "clusters", "cluster", "cl"},
                                        {"Revision", "revisions", "revision", "rev"},
                                        {"Device", "devices", "device", "dev"},
                                        {"Change", "changes", "change", "chg"},
                                        {"BenchmarkRun", "benchmarkruns", "benchmarkrun", "run"},
+                                       {"Finding", "findings", "finding", "find"},
                                        {"Event", "events", "event", "ev"}}};
 
 std::string lower(std::string_view text) {
@@ -61,7 +62,7 @@ const KindRow& cluster_kind() { return object_kinds()[0]; }
 const KindRow& revision_kind() { return object_kinds()[1]; }
 const KindRow& device_kind() { return object_kinds()[2]; }
 const KindRow& change_kind() { return object_kinds()[3]; }
-const KindRow& event_kind() { return object_kinds()[5]; }
+const KindRow& event_kind() { return object_kinds()[6]; }
 
 std::string unknown_kind(std::string_view word) {
   std::vector<std::string_view> all;

@@ -7,6 +7,7 @@
 #include "reconciler/client/human_age.hpp"
 #include "reconciler/client/object_fields.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep::client {
 namespace {
@@ -152,6 +153,23 @@ Cells run_cells(const Json& object, const Looking& by) {
   return out;
 }
 
+Cells finding_cells(const Json& object, const Looking& by) {
+  const Json* const devices = find_at(object, "status.devices");
+  std::vector<std::string> names;
+  if (devices != nullptr && devices->is_array())
+    for (const Json& one : *devices)
+      if (one.is_string()) names.push_back(one.get<std::string>());
+  Cells out{text_at(object, "metadata.name"), or_dash(text_at(object, "status.kind")),
+            or_dash(fold_hostlist(names)), or_dash(text_at(object, "status.explains")),
+            age_at(object, "status.since", by)};
+  if (by.wide) {
+    out.emplace_back(or_dash(text_at(object, "status.origin")));
+    out.emplace_back(or_dash(text_at(object, "status.action")));
+  }
+  out.emplace_back(text_at(object, "status.fault"));
+  return out;
+}
+
 Cells event_cells(const Json& object, const Looking& by) {
   const std::string type = text_at(object, "type");
   const std::string name = text_at(object, "involvedObject.name");
@@ -200,6 +218,8 @@ constexpr std::array kColumns{
             "NAME OUTCOME DEVICES> STEPS> AGE TOOK AUTHOR DIGEST REASON", change_cells},
     Columns{"benchmarkruns", "NAME VERDICT PURPOSE CHANGE FIGURES> AGE AUTHOR",
             "NAME VERDICT PURPOSE CHANGE FIGURES> AGE AUTHOR COMMAND VERSION KERNEL CONFIG", run_cells},
+    Columns{"findings", "NAME KIND DEVICES EXPLAINS> AGE FAULT",
+            "NAME KIND DEVICES EXPLAINS> AGE ORIGIN ACTION FAULT", finding_cells},
     Columns{"events", "LAST-SEEN TYPE REASON OBJECT MESSAGE", "LAST-SEEN TYPE REASON OBJECT NAME MESSAGE",
             event_cells}};
 constexpr Columns kOfSpecs{"", "NAME STATUS DEVICES> IN-SYNC> MESSAGE",

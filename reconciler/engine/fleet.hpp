@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct FleetDevice {
   std::optional<Error> unattached{};  // why it has none
   Lane lane = Lane::local;
   std::string maintenance{};  // "until 2026-12-01: optics"; empty: it is in service
+  std::string set{};          // its DeviceSet
+  std::string platform{};     // empty: not specified
+  std::map<std::string, std::string> labels{};
   bool is_host() const { return role == "host"; }
 };
 

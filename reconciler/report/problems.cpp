@@ -16,7 +16,6 @@
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
-namespace {
 
 std::string_view to_string(Problem::Kind kind) {
   switch (kind) {
@@ -30,6 +29,8 @@ std::string_view to_string(Problem::Kind kind) {
   }
   return "symptom";
 }
+
+namespace {
 
 std::vector<std::string> in_order(const std::set<std::string>& devices) {
   std::vector<std::string> out(devices.begin(), devices.end());

@@ -23,6 +23,8 @@ struct ProblemLine {
   std::vector<std::size_t> items{};  // the report's that the line is about, as cause or explained
 };
 
+std::string_view to_string(Problem::Kind kind);  // "cabling"
+
 std::vector<ProblemLine> problem_lines(const DriftReport& report);
 
 // " (explains 31 differences and 30 entries not observed)"; empty: nothing else.

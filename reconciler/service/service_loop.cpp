@@ -215,6 +215,7 @@ void ServiceLoop::publish() {
   status.breaker = breaker_.why();
   status.record_trouble = record_trouble_;
   if (watch_) status.devices = watch_->snapshot();
+  status.problems = problems_;
   if (const auto specs = watched_id_ ? specs_.find(*watched_id_) : specs_.end(); specs != specs_.end()) {
     status.objects = specs->second.objects;
     status.files = specs->second.revision.folder;

@@ -289,6 +289,7 @@ class ServiceLoop {
   ServiceRecord record_;
   bool unsaved_ = false;
   std::string record_trouble_;
+  std::shared_ptr<const DriftReport> problems_;  // that a watch found last
   CircuitBreaker breaker_;
   ServiceCounts counts_;
 

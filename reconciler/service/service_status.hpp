@@ -93,6 +93,7 @@ struct ServiceStatus {
   std::optional<PlanStatus> plan{};
   std::optional<PlanStatus> refused{};  // of the last revision that its gate refused, since the start
   std::optional<RunStatus> run{};
+  std::shared_ptr<const DriftReport> problems{};  // of the last watch, with their causes; null: not known yet
   std::string why_not_run{};  // of the goal: why nothing is done about it now; empty: nothing is in the way
   std::optional<SpokenBy> suspended{};
   std::map<std::string, SpokenBy> cordoned{};

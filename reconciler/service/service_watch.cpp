@@ -87,6 +87,10 @@ void ServiceLoop::watch(std::shared_ptr<ServedSession> served, const RevisionId&
   };
   request.event = [this](const WatchEvent& event) { saw(event); };
   request.healed = [this](const Healing& healing) { healed(healing); };
+  request.problems = [this](const DriftReport& report) {
+    problems_ = std::make_shared<const DriftReport>(report);
+    turn_soon();
+  };
   request.stands_back = [this](const std::vector<std::string>& devices) { not_at_it(devices); };
   watch_ = session.make_watch(std::move(request));
   watch_->start([this](const Result<Done>& ended) {

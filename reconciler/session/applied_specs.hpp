@@ -4,9 +4,9 @@
 // Promises: stored with what was accepted, under the cluster's lock. An apply that begins to write other
 // specs to a device takes the device from all watches. When the apply is over, the device belongs to the
 // watches of its specs if all differences there were corrected; to its previous watches if it was not to be
-// changed (`mode`, maintenance), nothing was written or everything was rolled back; and otherwise to none until an apply brings it to its specs. A
-// device that was removed from the specs belongs to no watch, and a device without a recorded apply to every
-// watch but those that ask for one (WatchRequest::only_applied).
+// changed (`mode`, maintenance), nothing was written or everything was rolled back; and otherwise to none
+// until an apply brings it to its specs. A device that was removed from the specs belongs to no watch, and a
+// device without a recorded apply to every watch but those that ask for one (WatchRequest::only_applied).
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -157,6 +157,10 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
     FleetDevice device;
     device.name = topology.devices[i].name;
     device.role = std::string(to_string(topology.devices[i].role));
+    const DeviceSet& set = cluster.catalog.device_sets[topology.devices[i].set];
+    device.set = *set.metadata.name;
+    device.platform = topology.devices[i].platform;
+    device.labels = labels_of(set, topology.devices[i].ordinal);
     device.intent = &cluster.compiled.intents[i];
     if (const auto entry = cluster.maintenance.find(device.name); entry != cluster.maintenance.end())
       device.maintenance = entry->second;

@@ -14,9 +14,13 @@ namespace {
 std::vector<NamedDevice> named_devices(const Fleet& fleet) {
   std::vector<NamedDevice> out;
   for (std::size_t i = 0; i < fleet.size(); ++i)
-    out.push_back({fleet[i].name, fleet[i].role,
-                   fleet[i].unattached ? fleet[i].unattached->text() : std::string(),
-                   fleet[i].intent != nullptr ? fleet[i].intent->conduct : Conduct::observe});
+    out.push_back({.name = fleet[i].name,
+                   .role = fleet[i].role,
+                   .why_unattached = fleet[i].unattached ? fleet[i].unattached->text() : std::string(),
+                   .conduct = fleet[i].intent != nullptr ? fleet[i].intent->conduct : Conduct::observe,
+                   .set = fleet[i].set,
+                   .platform = fleet[i].platform,
+                   .labels = fleet[i].labels});
   return out;
 }
 

@@ -43,8 +43,8 @@ enum class EditedSpecs : std::uint8_t {
 
 struct WatchRequest {
   std::string command;
-  std::string author;     // author of its heals
-  bool converge = false;  // heals automatically; otherwise it only watches
+  std::string author;         // author of its heals
+  bool converge = false;      // heals automatically; otherwise it only watches
   bool only_applied = false;  // stands back also where no apply has brought a device to any specs
   // Of devices that drift, those that may be healed now; the others are tried later. Null: all.
   // `only_effects`: those of them that are configured as desired, and lack effects.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -67,6 +68,9 @@ struct NamedDevice {
   std::string role;                     // as FleetDevice
   std::string why_unattached;           // why it is unreachable from this machine; empty: no reason is known
   Conduct conduct = Conduct::converge;  // as Intent
+  std::string set{};                    // as FleetDevice, with what follows
+  std::string platform{};
+  std::map<std::string, std::string> labels{};
   bool operator==(const NamedDevice&) const = default;
 };
 

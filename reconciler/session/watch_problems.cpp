@@ -17,6 +17,7 @@ WatchProblems::~WatchProblems() {
 
 void WatchProblems::observed(std::size_t device, const DriftReport& report) {
   if (!found_) return;
+  if (!std::exchange(has_begun_, true)) happened();
   if (report.differences() == 0 && report.unobserved.empty()) {
     last_read_.erase(device);
     return;

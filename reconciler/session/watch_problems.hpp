@@ -1,7 +1,8 @@
 // WatchProblems: the causes of the differences that a watch reports one by one.
 //
-// Promises: once nothing has happened for kQuiet, and at the latest kLatest after something did, the results
-// of the last read of each device are reported as one report with its problems (engine/causes.hpp).
+// Promises: once nothing has happened for kQuiet, and at the latest kLatest after something did or the first
+// device was read, the results of the last read of each device are reported as one report with its problems
+// (engine/causes.hpp).
 // Single-threaded over the executor.
 #pragma once
 
@@ -39,6 +40,7 @@ class WatchProblems {
   Executor& executor_;
   std::function<void(const DriftReport&)> found_;
   std::map<std::size_t, DriftReport> last_read_;  // by device, those with findings
+  bool has_begun_ = false;
   Time first_{};
   Time last_{};
   std::optional<std::uint64_t> timer_;

@@ -111,9 +111,9 @@ class FolderReader {
     switch (text.outcome) {
       case FileText::Outcome::read: break;
       case FileText::Outcome::too_large:
-        return trouble_with(Trouble::too_large, printable(settings_.folder) + ": has more than max_bytes (" +
+        return trouble_with(Trouble::too_large, printable(settings_.folder) + ": has more than the " +
                                                     std::to_string(settings_.max_bytes) +
-                                                    ") in its files, up to " + printable(name));
+                                                    " bytes that are read, up to " + printable(name));
       case FileText::Outcome::outside:
         return trouble_with(Trouble::not_allowed,
                             shown(name) + ": is a symbolic link out of the folder; put the file here");
@@ -140,8 +140,7 @@ class FolderReader {
 
   SourceError too_many() const {
     return trouble_with(Trouble::too_large, printable(settings_.folder) + ": has more than " +
-                                                std::to_string(settings_.max_files) +
-                                                " files and folders (max_files)");
+                                                std::to_string(settings_.max_files) + " files and folders");
   }
 
   const FolderSettings& settings_;

@@ -66,9 +66,9 @@ Result<Done> check_url(GitTransport transport, std::string_view rest) {
   if (const std::size_t at = authority.rfind('@'); at != authority.npos) {
     const std::string_view user = authority.substr(0, at);
     if (transport != GitTransport::ssh)
-      return wrong("the repository's address contains a user or a password; use username and password_file");
+      return wrong("the repository's address contains a user or a password; use username and passwordFile");
     if (user.find(':') != user.npos)
-      return wrong("the repository's address contains a password; use ssh_key_file");
+      return wrong("the repository's address contains a password; use sshKeyFile");
     if (!is_user(user)) return wrong("the user in the repository's ssh:// address is not a user name");
     authority.remove_prefix(at + 1);
   }
@@ -139,11 +139,11 @@ Result<Done> check_files(const GitSettings& settings, GitTransport transport) {
   const bool ssh = transport == GitTransport::ssh;
   const bool web = https || transport == GitTransport::http;
   const std::array<NamedFile, 6> files{{{"cache", settings.cache, true},
-                                        {"allowed_signers_file", settings.allowed_signers_file, true},
-                                        {"password_file", settings.password_file, web},
-                                        {"ca_file", settings.ca_file, https},
-                                        {"ssh_key_file", settings.ssh_key_file, ssh},
-                                        {"ssh_known_hosts_file", settings.ssh_known_hosts_file, ssh}}};
+                                        {"signersFile", settings.allowed_signers_file, true},
+                                        {"passwordFile", settings.password_file, web},
+                                        {"caFile", settings.ca_file, https},
+                                        {"sshKeyFile", settings.ssh_key_file, ssh},
+                                        {"sshKnownHostsFile", settings.ssh_known_hosts_file, ssh}}};
   for (const auto& [name, file, of_transport] : files) {
     if (file.empty()) continue;
     const std::string shown = std::string(name) + " " + printable(file);
@@ -156,9 +156,9 @@ Result<Done> check_files(const GitSettings& settings, GitTransport transport) {
   }
   if (settings.cache.empty()) return wrong("cache: must name a folder for what is fetched");
   if (ssh && (settings.ssh_key_file.empty() || settings.ssh_known_hosts_file.empty()))
-    return wrong("ssh:// needs ssh_key_file, and ssh_known_hosts_file with the server's host key");
+    return wrong("ssh:// needs sshKeyFile, and sshKnownHostsFile with the server's host key");
   if (settings.username.empty() != settings.password_file.empty())
-    return wrong("username and password_file are used together; one of them is missing");
+    return wrong("username and passwordFile are used together; one of them is missing");
   if (!settings.username.empty() &&
       (!web || has_control(settings.username) || settings.username.find(':') != std::string::npos))
     return wrong("username " + printable(settings.username) +

@@ -44,21 +44,20 @@ Result<std::string> read_settings_file(const std::string& file, const std::strin
 
 Result<GitSecrets> read_secrets(const GitSettings& settings) {
   GitSecrets out;
-  TRY_DONE(check_secret_file(settings.ssh_key_file, "ssh_key_file"));
-  TRY_DONE(check_secret_file(settings.password_file, "password_file"));
-  for (const auto& [name, file] : {std::pair{"ssh_key_file", settings.ssh_key_file},
-                                   std::pair{"ssh_known_hosts_file", settings.ssh_known_hosts_file},
-                                   std::pair{"ca_file", settings.ca_file}})
+  TRY_DONE(check_secret_file(settings.ssh_key_file, "sshKeyFile"));
+  TRY_DONE(check_secret_file(settings.password_file, "passwordFile"));
+  for (const auto& [name, file] :
+       {std::pair{"sshKeyFile", settings.ssh_key_file},
+        std::pair{"sshKnownHostsFile", settings.ssh_known_hosts_file}, std::pair{"caFile", settings.ca_file}})
     if (!file.empty()) TRY_DONE(read_settings_file(file, name, kSignersMost));
   if (!settings.allowed_signers_file.empty()) {
-    TRY(out.allowed_signers,
-        read_settings_file(settings.allowed_signers_file, "allowed_signers_file", kSignersMost));
+    TRY(out.allowed_signers, read_settings_file(settings.allowed_signers_file, "signersFile", kSignersMost));
   }
   if (settings.password_file.empty()) return out;
-  TRY(const std::string text, read_settings_file(settings.password_file, "password_file", kCredentialMost));
+  TRY(const std::string text, read_settings_file(settings.password_file, "passwordFile", kCredentialMost));
   out.password = text.substr(0, text.find_first_of("\r\n"));
   if (out.password.empty())
-    return Error{ErrorKind::refused, "password_file " + settings.password_file + ": its first line is empty"};
+    return Error{ErrorKind::refused, "passwordFile " + settings.password_file + ": its first line is empty"};
   return out;
 }
 

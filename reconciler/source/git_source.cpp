@@ -154,9 +154,9 @@ class GitRepository final : public Source {
     const std::uint64_t most = kAnswerMost + kListedPath * settings_.max_files;
     TRY(const Ended ended, git.run({"ls-tree", "-r", "-z", "--long", "--full-tree", tree}, most, call));
     if (ended.signal != 0)
-      return trouble_with(Trouble::too_large, title_ + ": has more files than max_files (" +
+      return trouble_with(Trouble::too_large, title_ + ": has more than " +
                                                   std::to_string(settings_.max_files) +
-                                                  "), or its folders are too deep");
+                                                  " files, or its folders are too deep");
     if (!ended.well) return object_trouble(ended, git.context());
     TRY(std::vector<GitEntry> out, parse_git_listing(ended.out, title_));
     TRY_DONE(check_git_entries(out, settings_, title_));

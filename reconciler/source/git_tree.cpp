@@ -79,8 +79,8 @@ Fetched<Done> check_entry(const GitEntry& entry, const GitSettings& settings, co
                         shown + ": is more than " + std::to_string(kDeepest) + " folders deep; move it");
   if (entry.size > settings.max_file_bytes)
     return trouble_with(Trouble::too_large, shown + ": has " + size_text(entry.size) +
-                                                ", more than max_file_bytes (" +
-                                                size_text(settings.max_file_bytes) + ") allows");
+                                                ", and a file may have " +
+                                                size_text(settings.max_file_bytes));
   return Done{};
 }
 
@@ -111,7 +111,7 @@ Fetched<Done> check_git_entries(const std::vector<GitEntry>& entries, const GitS
                                 const std::string& title) {
   if (entries.size() > settings.max_files)
     return trouble_with(Trouble::too_large, title + ": has more than " + std::to_string(settings.max_files) +
-                                                " files (max_files); choose a folder with path");
+                                                " files; choose a folder with path");
   std::uint64_t total = 0;
   for (const GitEntry& entry : entries) {
     TRY_DONE(check_entry(entry, settings, title + ": " + printable(entry.path)));
@@ -119,8 +119,7 @@ Fetched<Done> check_git_entries(const std::vector<GitEntry>& entries, const GitS
   }
   if (total > settings.max_bytes)
     return trouble_with(Trouble::too_large, title + ": its files have " + size_text(total) +
-                                                ", more than max_bytes (" + size_text(settings.max_bytes) +
-                                                ") allows");
+                                                ", and may have " + size_text(settings.max_bytes));
   return Done{};
 }
 

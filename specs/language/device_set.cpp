@@ -212,6 +212,16 @@ const InventoryRow* row_of(const DeviceSet& set, std::size_t place) {
 
 }  // namespace
 
+std::map<std::string, std::string> labels_of(const DeviceSet& set, std::size_t place) {
+  std::map<std::string, std::string> out;
+  const auto take = [&out](const MapEntries<std::string>& labels) {
+    for (const auto& label : labels) out[*label.key] = *label.value;
+  };
+  take(set.metadata.labels);
+  if (const InventoryRow* const row = row_of(set, place); row != nullptr) take(row->labels);
+  return out;
+}
+
 bool has_labels(const DeviceSet& set, const Selector& selector) {
   if (set.inventory.empty()) return has_labels(set, nullptr, selector);
   return std::any_of(set.inventory.begin(), set.inventory.end(),

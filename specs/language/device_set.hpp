@@ -2,6 +2,9 @@
 // them.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "specs/language/object.hpp"
 
 namespace lockstep {
@@ -94,6 +97,8 @@ struct DeviceSet : Object {
       inventory;  // from an inventory, in the order of names; empty: names are written in the spec
 };
 
+// Of the device at index `place` of the set's names: the set's, and the inventory's in their place.
+std::map<std::string, std::string> labels_of(const DeviceSet& set, std::size_t place);
 // Whether any device of the set has all the labels that a selector asks for.
 bool has_labels(const DeviceSet& set, const Selector& selector);
 // Whether a selector matches the device with that name, which is at index `place` of the set's names.

@@ -50,15 +50,6 @@ metadata: {{name: fleet}}
 spec: {{mode: converge}}
 ---
 apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {{name: hosts, labels: {{pool: fleet}}}}
-spec:
-  names: "gpu[1-{}]"
-  role: host
-  drivers: [sim]
-  interfaces: [{{name: rail0, platform: connectx-7, speed: 400Gbps}}]
----
-apiVersion: lockstep.dev/v1alpha1
 kind: HostProfile
 metadata: {{name: training}}
 spec:
@@ -68,6 +59,29 @@ spec:
     {{net.ipv4.tcp_mtu_probing: 0, net.ipv4.tcp_ecn: 1, net.core.somaxconn: 4096, net.core.rmem_max: 16777216,
      net.core.wmem_max: 16777216, vm.swappiness: 10, vm.dirty_ratio: 20, kernel.pid_max: 4194304}}
 )yaml";
+
+constexpr const char* kOfOneHost = R"yaml(---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {{name: h{0}, labels: {{pool: fleet}}}}
+spec: {{names: gpu{0}, role: host, drivers: [sim], interfaces: [{{name: rail0, platform: connectx-7, speed: 400Gbps}}]}}
+)yaml";
+constexpr const char* kOther = R"yaml(---
+apiVersion: lockstep.dev/v1alpha1
+kind: GitSource
+metadata: {{name: g{0}}}
+spec: {{repository: "https://git.example.org/g{0}.git"}}
+)yaml";
+
+// 10,000 objects of 4,096 hosts: these, a set of each, 2,048 that govern none of them, and the service's own.
+std::string specs_of(std::size_t devices) {
+  std::string out = fmt::format(kSpecs);
+  for (std::size_t i = 1; i <= devices; ++i) {
+    out += fmt::format(kOfOneHost, i);
+    if (i % 2 == 0) out += fmt::format(kOther, i);
+  }
+  return out;
+}
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -173,7 +187,7 @@ class ServedFleet {
 ServedFleet::ServedFleet(unsigned devices) : size_(devices) {
   ::setenv("LOCKSTEP_RUN_DIR", (folder_.path() + "/run").c_str(), 1);
   ::setenv("LOCKSTEP_STATE_DIR", (folder_.path() + "/states").c_str(), 1);
-  folder_.write("specs/fleet.yaml", fmt::format(kSpecs, devices));
+  folder_.write("specs/fleet.yaml", specs_of(devices));
   auto cluster =
       load_cluster({.specs = {folder_.path() + "/specs"}});  // a service gives out no numbers itself
   if (!cluster || !settle_identity(*cluster, "perf", std::chrono::system_clock::now()) ||
@@ -275,7 +289,7 @@ void ServedFleet::be_watched(seconds idle, unsigned watchers) {
   rest(idle);
   fmt::print("idle, with {} watchers of all devices: {:.2f} % of a core without what reads them, {} MiB\n",
              watchers, 100 * (own() - before) / static_cast<double>(idle.count()), mib_of("VmRSS"));
-  std::string specs = fmt::format(kSpecs, size_);
+  std::string specs = specs_of(size_);
   specs.replace(specs.find("vm.swappiness: 10"), 17, "vm.swappiness: 20");
   const auto former = loop_->status()->last_good;
   const auto begun = Clock::now();

@@ -38,7 +38,8 @@ TEST(ApiReference, HasEachRequestParameterAndKindOnce) {
 TEST(ApiReference, HasTheFieldsOfObjectsByTheirPaths) {
   const std::string page = api_reference();
   for (const char* const line :
-       {"| `status.drift[].path` | string, required |\n", "| `spec.suspended` | object |\n",
+       {"| `status.drift[].path` | string, required |\n", "| `spec.author` | string",
+        "| `spec.cordoned` | object", "| `spec.purpose` | ", "| `spec.suspended` | object |\n",
         "| `metadata.name` | string, required |\n", "| `involvedObject.kind` | string, required |\n",
         "| `status.conditions[].status` | one of `True`, `False`, `Unknown`, required |\n"})
     EXPECT_NE(page.find(line), page.npos) << line;

@@ -97,6 +97,37 @@ TEST_F(FeedOfService, ShowsTheSpecsWithTheStateOfTheirDevices) {
   EXPECT_EQ(condition("changes", change, "Ready"), "True(Kept)");
 }
 
+TEST_F(FeedOfService, ShowsWhereADeviceComesFrom) {
+  commit("aaaa1", 0);
+  follow(seconds(120));
+  const Json device = object("devices", "gpu1");
+  EXPECT_EQ(device["metadata"]["labels"], (Json{{"pool", "lab"}, {"lockstep.dev/role", "host"}}));
+  EXPECT_EQ(device["status"]["deviceSet"], "hosts");
+  EXPECT_EQ(object("devices", "leaf0")["status"]["facts"]["platform"], "spectrum-4");
+}
+
+// On a cordoned device, and so it stays.
+TEST_F(FeedOfService, ShowsAFindingWhileItLasts) {
+  commit("aaaa1", 0);
+  follow(seconds(120));
+  ASSERT_TRUE(service->cordon("gpu1", ann));
+  EXPECT_TRUE(feed_.board()->of(api::Kind::finding).empty());
+  devices.at("gpu1")->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
+  follow(seconds(60));
+  ASSERT_EQ(feed_.board()->of(api::Kind::finding).size(), 1U);
+  const api::ApiObjectPtr found = feed_.board()->of(api::Kind::finding).front();
+  const Json status = Json::parse(found->text)["status"];
+  EXPECT_EQ(status["devices"], Json::array({"gpu1"}));
+  EXPECT_EQ(status["evidence"][0], "gpu1 sysctl[net.ipv4.tcp_mtu_probing]: desired 0, actual 1");
+  EXPECT_EQ(status["origin"], "hosts.yaml:7 sysctl");
+  follow(seconds(1300));
+  EXPECT_EQ(Json::parse(feed_.board()->of(api::Kind::finding).front()->text)["status"]["since"],
+            status["since"]);
+  ASSERT_TRUE(service->uncordon("gpu1", ann));
+  follow(seconds(1300));
+  EXPECT_TRUE(feed_.board()->of(api::Kind::finding).empty());
+}
+
 TEST_F(FeedOfService, SaysWhichObjectDriftsAndWhoHasToAct) {
   commit("aaaa1", 0);
   follow(seconds(120));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reconciler/api/api_object.hpp"
+#include "reconciler/api/findings.hpp"
 #include "reconciler/api/objects.hpp"
 #include "reconciler/api/spec_looks.hpp"
 #include "sample_status.hpp"
@@ -52,6 +53,29 @@ inline std::map<std::string, ApiObject> sample_specs(const nlohmann::json& condi
   return out;
 }
 
+// A port that is shut down, and a session that it took away; and a setting of two devices.
+inline DriftReport sample_findings() {
+  const auto item = [](const char* device, const char* path, DriftState state, Value want, Value have) {
+    DriftEntry out;
+    out.device = device;
+    out.path = *Path::parse(path);
+    out.state = state;
+    out.want = want;
+    out.have = have;
+    return out;
+  };
+  DriftReport out;
+  out.items = {
+      item("leaf0", "interface[swp1]/admin", DriftState::drifted, Value::boolean(true),
+           Value::boolean(false)),
+      item("gpu1", "interface[rail0]/carrier", DriftState::effect, Value::boolean(true),
+           Value::boolean(false)),
+      item("gpu1", "sysctl[vm.swappiness]", DriftState::drifted, Value::text("1"), Value::text("60")),
+      item("gpu2", "sysctl[vm.swappiness]", DriftState::drifted, Value::text("1"), Value::text("60"))};
+  out.problems = {{.kind = Problem::Kind::port, .cause = {{0}, {}}, .explains = {{1}, {}}}};
+  return out;
+}
+
 inline std::map<std::string, ApiObject> sample_objects() {
   const ServiceStatus full = full_status();
   const ServiceStatus quiet = quiet_status();
@@ -70,6 +94,7 @@ inline std::map<std::string, ApiObject> sample_objects() {
     return to_object(Kind::device, device_object(out, conditions, meta));
   };
   const std::vector<RunFigure> figures = sample_figures();
+  const DriftReport found = sample_findings();
   const ServiceEvent event{ServiceEvent::Kind::drift, at_second(70), "Device/leaf0",
                            "interface[swp1]/mtu is 1500, not 9216"};
   std::map<std::string, ApiObject> out{
@@ -86,6 +111,8 @@ inline std::map<std::string, ApiObject> sample_objects() {
       {"change-writes", to_object(Kind::change, change_object("pod1", false, sample_change(), true, meta))},
       {"benchmarkrun", to_object(Kind::benchmark_run, run_object(sample_run(), nullptr, meta))},
       {"benchmarkrun-figures", to_object(Kind::benchmark_run, run_object(sample_run(), &figures, meta))},
+      {"finding",
+       to_object(Kind::finding, finding_object(found, findings_in(found)[0], at_second(70), meta))},
       {"event", to_object(Kind::event, event_object(event, "0011223344556677-8", meta))}};
   out.merge(sample_specs(conditions));
   return out;

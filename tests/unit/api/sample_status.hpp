@@ -136,7 +136,8 @@ inline ServiceStatus full_status() {
   out.record_trouble = "journal.sqlite: disk full";
   out.why_not_leads = "another process leads";
   const DeviceStatus drained = drained_device();
-  out.devices = snapshot_of({{{"gpu1", "host", ""}, device_status("gpu1", true, 0, 5)},
+  const NamedDevice labelled{"gpu1", "host", "", Conduct::converge, "hosts", "connectx-7", {{"pool", "lab"}}};
+  out.devices = snapshot_of({{labelled, device_status("gpu1", true, 0, 5)},
                              {{"gpu2", "host", ""}, drained},
                              {{"gpu3", "host", "no credentials for gpu3"}, std::nullopt},
                              {{"leaf0", "leaf", ""}, device_status("leaf0", false, 0, 5)}});

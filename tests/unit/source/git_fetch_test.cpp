@@ -251,8 +251,7 @@ TEST_F(GitFetch, ReportsWhatIsWrongOnThisMachine) {
   (void)expect_trouble(fetched(no_cache), SourceTrouble::local);
   GitSettings no_signers = settings();
   no_signers.allowed_signers_file = folder / "none";
-  EXPECT_NE(expect_trouble(fetched(no_signers), SourceTrouble::local).find("allowed_signers_file"),
-            std::string::npos);
+  EXPECT_NE(expect_trouble(fetched(no_signers), SourceTrouble::local).find("signersFile"), std::string::npos);
   Variables variables;
   fs::create_directories(folder / "bin");
   fs::create_symlink("/usr/bin/prlimit", folder / "bin/prlimit");
@@ -282,6 +281,25 @@ TEST_F(GitFetch, NeedsSshAndSshKeygenOnlyWhereTheyAreUsed) {
   for (const GitSettings& one : {over_ssh, with_signers}) {
     const std::string text = expect_trouble(fetched(one), SourceTrouble::local);
     EXPECT_NE(text.find("install openssh-client"), text.npos) << text;
+  }
+}
+
+// As a forge signs its merges.
+TEST_F(GitFetch, SaysThatOnlySshSignaturesAreVerified) {
+  (void)repository.commit({{"a", "1"}});
+  GitSettings with = settings();
+  with.allowed_signers_file = write_text(folder / "signers", "");
+  EXPECT_NE(expect_trouble(fetched(with), SourceTrouble::not_verified).find("is not signed"),
+            std::string::npos);
+  for (const std::string kind : {"PGP SIGNATURE", "PGP MESSAGE", "SIGNED MESSAGE"}) {
+    std::string commit = repository.git({"cat-file", "commit", "HEAD"}) + "\n";
+    commit.insert(commit.find("\n\n"),
+                  "\ngpgsig -----BEGIN " + kind + "-----\n AAAA\n -----END " + kind + "-----");
+    const std::string id = repository.git({"hash-object", "-w", "-t", "commit", "--stdin"}, commit);
+    (void)repository.git({"update-ref", "refs/heads/foreign", id});
+    with.reference.name = "foreign";
+    const std::string text = expect_trouble(fetched(with), SourceTrouble::not_verified);
+    EXPECT_NE(text.find("only SSH signatures are verified"), text.npos) << text;
   }
 }
 

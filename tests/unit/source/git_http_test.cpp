@@ -90,7 +90,7 @@ TEST_F(GitOverHttp, ReportsRefusedCredentials) {
   const std::string path = std::string("/auth/ada/") + "other" + "/fabric/.git";
   expect_no_secret(expect_trouble(fetched(with_password(path)), Trouble::denied));
   const std::string text = expect_trouble(fetched(at(path)), Trouble::denied);
-  EXPECT_NE(text.find("username and password_file"), text.npos) << text;
+  EXPECT_NE(text.find("username and passwordFile"), text.npos) << text;
 }
 
 TEST_F(GitOverHttp, RepeatsNoSecretThatAServerRepeats) {
@@ -201,6 +201,41 @@ TEST_F(GitOverHttp, UsesNoCredentialsOfTheUser) {
   (void)expect_trouble(fetched(at(path)), Trouble::denied);
 }
 
+// RFC 6761, 6.4: no name server has an answer for it.
+TEST_F(GitOverHttp, ReportsAHostWhoseNameIsNotKnown) {
+  GitSettings settings = at("/fabric");
+  settings.address = "https://no-such-host.invalid/fabric.git";
+  const std::string text = expect_trouble(fetched(settings), Trouble::unreachable);
+  EXPECT_NE(text.find("Could not resolve host: no-such-host.invalid"), text.npos) << text;
+}
+
+TEST_F(GitOverHttp, RefusesAnExpiredCertificate) {
+  const std::string key = folder / "old.key";
+  const std::string old = folder / "old.pem";
+  (void)done({"openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+              "-subj", "/CN=old", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
+              folder / "old.csr"});
+  write_text(folder / "index", "");
+  write_text(folder / "ca.conf",
+             "[ca]\ndefault_ca=own\n[own]\ndatabase=" + (folder / "index") +
+                 "\nnew_certs_dir=" + (folder / "") +
+                 "\nrand_serial=yes\ndefault_md=sha256\npolicy=any\ncopy_extensions=copy\n[any]\n"
+                 "commonName=supplied\n");
+  (void)done({"openssl", "ca", "-batch", "-selfsign", "-notext", "-config", folder / "ca.conf", "-keyfile",
+              key, "-in", folder / "old.csr", "-out", old, "-startdate", "20200101000000Z", "-enddate",
+              "20200102000000Z"});
+  Background server({"python3", LOCKSTEP_SOURCE_DIR "/tests/source/git_server.py", shared_->folder / "served",
+                     folder / "tls-log", old, key});
+  const std::string port = server.line();
+  ASSERT_NE(port, "");
+  GitSettings settings = at("/fabric/.git");
+  settings.address = "https://127.0.0.1:" + port + "/fabric/.git";
+  settings.ca_file = old;
+  const std::string text = expect_trouble(fetched(settings), Trouble::denied);
+  EXPECT_NE(text.find("the days that it is valid"), text.npos) << text;
+  EXPECT_FALSE(fs::exists(folder / "tls-log")) << "no request was sent";
+}
+
 TEST_F(GitOverHttp, ChecksTheCertificateOfTheServer) {
   const auto certificate = [&](const std::string& name) {
     (void)done({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -220,7 +255,7 @@ TEST_F(GitOverHttp, ChecksTheCertificateOfTheServer) {
   EXPECT_TRUE(expect_revision(fetched(settings)));
   fs::remove(folder / "tls-log");
   settings.ca_file = wrong;
-  EXPECT_NE(expect_trouble(fetched(settings), Trouble::denied).find("ca_file"), std::string::npos);
+  EXPECT_NE(expect_trouble(fetched(settings), Trouble::denied).find("caFile"), std::string::npos);
   settings.ca_file = "";
   (void)expect_trouble(fetched(settings), Trouble::denied);
   settings.ca_file = right;
@@ -228,7 +263,7 @@ TEST_F(GitOverHttp, ChecksTheCertificateOfTheServer) {
   (void)expect_trouble(fetched(settings), Trouble::denied);
   EXPECT_FALSE(fs::exists(folder / "tls-log")) << "no request was sent";
   settings.ca_file = folder / "none";
-  EXPECT_NE(expect_trouble(fetched(settings), Trouble::local).find("ca_file"), std::string::npos);
+  EXPECT_NE(expect_trouble(fetched(settings), Trouble::local).find("caFile"), std::string::npos);
 }
 
 }  // namespace

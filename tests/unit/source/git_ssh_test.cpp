@@ -139,7 +139,7 @@ TEST_F(GitOverSsh, FetchesAndReportsWhatIsMissing) {
 TEST_F(GitOverSsh, RefusesAnotherHostKey) {
   trust("stranger");
   const std::string text = expect_trouble(fetched(settings()), Trouble::denied);
-  EXPECT_NE(text.find("ssh_known_hosts_file"), text.npos) << text;
+  EXPECT_NE(text.find("sshKnownHostsFile"), text.npos) << text;
   write_text(settings().ssh_known_hosts_file, "");
   (void)expect_trouble(fetched(settings()), Trouble::denied);
   std::ifstream file(settings().ssh_known_hosts_file);
@@ -156,7 +156,7 @@ TEST_F(GitOverSsh, ReportsARefusedKeyAndUsesNoOther) {
   variables.set("SSH_AUTH_SOCK", folder / "agent");
   (void)done({"env", "SSH_AUTH_SOCK=" + (folder / "agent"), "ssh-add", "-q", folder / "user"});
   const std::string text = expect_trouble(fetched(with), Trouble::denied);
-  EXPECT_NE(text.find("ssh_key_file"), text.npos) << text;
+  EXPECT_NE(text.find("sshKeyFile"), text.npos) << text;
   fs::permissions(with.ssh_key_file, fs::perms::others_read, fs::perm_options::add);
   EXPECT_NE(expect_trouble(fetched(with), Trouble::local).find("chmod 600"), std::string::npos);
 }

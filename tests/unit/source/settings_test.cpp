@@ -156,13 +156,13 @@ TEST(GitSettings, RefuseContradictions) {
   refused(https, "missing", [](auto& s) { s.username = "ann"; });
   refused(https, "missing", [](auto& s) { s.password_file = "/p"; });
   refused(https, "username", [](auto& s) { s.username = "a:b", s.password_file = "/p"; });
-  refused(https, "ssh_key_file", [](auto& s) { s.ssh_key_file = "/k"; });
-  refused("/srv/x", "ca_file", [](auto& s) { s.ca_file = "/c"; });
-  refused("/srv/x", "password_file", [](auto& s) { s.username = "ann", s.password_file = "/p"; });
-  refused("ssh://h/x", "ssh_key_file", [](auto& s) { s.ssh_key_file = ""; });
-  refused("ssh://h/x", "ssh_known_hosts_file", [](auto& s) { s.ssh_known_hosts_file = ""; });
+  refused(https, "sshKeyFile", [](auto& s) { s.ssh_key_file = "/k"; });
+  refused("/srv/x", "caFile", [](auto& s) { s.ca_file = "/c"; });
+  refused("/srv/x", "passwordFile", [](auto& s) { s.username = "ann", s.password_file = "/p"; });
+  refused("ssh://h/x", "sshKeyFile", [](auto& s) { s.ssh_key_file = ""; });
+  refused("ssh://h/x", "sshKnownHostsFile", [](auto& s) { s.ssh_known_hosts_file = ""; });
   refused("ssh://h/x", "quotation", [](auto& s) { s.ssh_key_file = "/a\" -o ProxyCommand=\"x"; });
-  refused("ssh://h/x", "password_file", [](auto& s) { s.username = "ann", s.password_file = "/p"; });
+  refused("ssh://h/x", "passwordFile", [](auto& s) { s.username = "ann", s.password_file = "/p"; });
   refused(https, "max_files", [](auto& s) { s.max_files = 0; });
 }
 
