@@ -15,17 +15,34 @@ namespace {
 using Json = nlohmann::json;
 constexpr std::size_t kDigestShown = 8;  // of 16^8: a report has a thousand
 
+// Without what folds and counts: "interface[swp[1-2]]/mtu is 1500" and "interface[swp1]/mtu is 9000" are one.
+std::string without_numbers(std::string text) {
+  std::erase_if(text,
+                [](char c) { return std::string_view("0123456789[]-, ").find(c) != std::string_view::npos; });
+  return text;
+}
+
 // As lines are told apart: by kind, text and origin, and not by the devices that have it at the moment.
 std::string name_of(const ProblemLine& problem) {
   Digest digest;
-  digest.add(problem.what);
+  digest.add(without_numbers(problem.what));
   digest.add(problem.origin);
   const std::string hash = digest.finish();
   return std::string(to_string(problem.kind)) + "-" + hash.substr(hash.find(':') + 1, kDigestShown);
 }
 
-bool has_known_cause(Problem::Kind kind) {
-  return kind != Problem::Kind::symptom && kind != Problem::Kind::unread;
+std::string_view action_of(const ProblemLine& problem) {
+  switch (problem.kind) {
+    case Problem::Kind::unreachable: return "restore access to the device";
+    case Problem::Kind::unread: return "restore what reads it: a daemon, a socket, permissions";
+    case Problem::Kind::cabling: return "recable, or correct the specs";
+    case Problem::Kind::daemon:
+    case Problem::Kind::port:
+    case Problem::Kind::setting:
+    case Problem::Kind::symptom: break;
+  }
+  return problem.is_written ? "the specs' values are written where the device's mode and policies allow it"
+                            : "see what `lockstep plan` offers, or correct it by hand";
 }
 
 }  // namespace
@@ -50,15 +67,17 @@ nlohmann::json finding_object(const DriftReport& report, const NamedFinding& fin
   now["kind"] = to_string(problem.kind);
   now["fault"] = problem.what;
   now["devices"] = problem.devices;
+  if (problem.devices.size() > kDevicesShown)
+    now["devices"].erase(now["devices"].begin() + kDevicesShown, now["devices"].end());
+  now["devicesInAll"] = problem.devices.size();
   now["evidence"] = Json::array();
   for (const std::size_t item : problem.items)
     if (now["evidence"].size() < kEvidenceShown)
       now["evidence"].push_back(drift_sentence(report.items[item]));
   now["evidenceInAll"] = problem.items.size();
-  if (has_known_cause(problem.kind)) now["probableCause"] = problem.what;
+  if (problem.explains + problem.unread > 0) now["probableCause"] = problem.what;
   if (!problem.origin.empty()) now["origin"] = problem.origin;
-  now["action"] = problem.is_written ? "a change or a heal corrects it"
-                                     : "correct it by hand: nothing that is written would";
+  now["action"] = action_of(problem);
   now["explains"] = problem.explains + problem.unread;
   now["since"] = utc_text(since);
   now["observedGeneration"] = meta.generation;

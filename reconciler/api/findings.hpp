@@ -1,8 +1,9 @@
 // Findings: what a service's watch has found wrong, as objects: a fault each, with the differences that it
 // explains (engine/causes.hpp) as evidence.
 //
-// Promises: the same problem has the same name in each report, whatever else is found; no two have one name.
-// Those that explain most come first, and at most kFindingsShown are shown. Costs are none of the service's.
+// Promises: no two have one name, and a problem keeps its name while its ports, devices and numbers vary.
+// (Several that are alike but for those are numbered in their order.) Those that explain most come first, and
+// at most kFindingsShown are shown.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +16,8 @@
 namespace lockstep::api {
 
 inline constexpr std::size_t kFindingsShown = 1000;
-inline constexpr std::size_t kEvidenceShown = 50;  // of one
+inline constexpr std::size_t kEvidenceShown = 50;   // of one
+inline constexpr std::size_t kDevicesShown = 1000;  // the same
 
 struct NamedFinding {
   std::string name;  // "cabling-3fa2b1c4"

@@ -241,19 +241,20 @@ Json run_status() {
 }
 
 Json finding_status() {
-  return object_with(
-      {{"kind", text_schema()},
-       {"fault", text_schema()},
-       {"devices", list_of(text_schema())},
-       {"evidence", list_of(text_schema())},
-       {"evidenceInAll", number_schema()},
-       {"probableCause", text_schema()},
-       {"origin", text_schema()},
-       {"action", text_schema()},
-       {"explains", number_schema()},
-       {"since", time_schema()},
-       {"observedGeneration", number_schema()}},
-      {"kind", "fault", "devices", "evidence", "evidenceInAll", "action", "explains", "since"});
+  return object_with({{"kind", text_schema()},
+                      {"fault", text_schema()},
+                      {"devices", list_of(text_schema())},
+                      {"devicesInAll", number_schema()},
+                      {"evidence", list_of(text_schema())},
+                      {"evidenceInAll", number_schema()},
+                      {"probableCause", text_schema()},
+                      {"origin", text_schema()},
+                      {"action", text_schema()},
+                      {"explains", number_schema()},
+                      {"since", time_schema()},
+                      {"observedGeneration", number_schema()}},
+                     {"kind", "fault", "devices", "devicesInAll", "evidence", "evidenceInAll", "action",
+                      "explains", "since"});
 }
 
 // As people write it, without what only holds of a whole one: a large spec is left out.

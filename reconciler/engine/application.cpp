@@ -56,7 +56,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
     refuse_all(plan_.refusals.front());
     return conclude();
   }
-  if (options_.before_writing && !plan_.empty())
+  if (options_.before_writing && !may_begin().empty())
     if (const Result<Done> stored = options_.before_writing(); !stored) {
       refuse_all(stored.error().text());
       return conclude();

@@ -236,6 +236,7 @@ class Lines {
     if (is_new) return all_.push_back(std::move(line));
     ProblemLine& same = all_[at->second];
     same.devices.insert(same.devices.end(), line.devices.begin(), line.devices.end());
+    same.is_written = same.is_written && line.is_written;
     same.causes += line.causes;
     same.explains += line.explains;
     same.unread += line.unread;

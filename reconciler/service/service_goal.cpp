@@ -347,9 +347,7 @@ void ServiceLoop::applied(const Applied& applied) {
     return run_over("");
   }
   // Each is stored before it is told.
-  const RunEnd end = end_of(applied);
-  if (end == RunEnd::kept) record_.begun = run_->id;
-  switch (end) {
+  switch (end_of(applied)) {
     case RunEnd::kept: {
       if (!report.owes && record_.revisions.validated(now())) {
         run_over("");

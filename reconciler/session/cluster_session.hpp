@@ -106,7 +106,7 @@ struct EarlierRuns {
 struct ApplyHooks {
   Progress progress{};
   MeasureHooks measure{};
-  std::function<Result<Done>()> before_writing{};  // ApplyOptions; not called for a plan without a step
+  std::function<Result<Done>()> before_writing{};  // ApplyOptions
 };
 
 struct Applied {

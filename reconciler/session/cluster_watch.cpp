@@ -37,7 +37,7 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
     : ground_(std::move(ground)),
       request_(std::move(request)),
       board_(ground_.executor, named_devices(ground_.fleet)),
-      problems_(ground_.fleet, ground_.executor, request_.problems),
+      problems_(ground_.fleet, ground_.executor, request_.problems, request_.problems_most),
       watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(),
              [this](const WatchEvent& event) { report(event); }) {}
 

@@ -1,15 +1,31 @@
 #include "reconciler/session/watch_problems.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "reconciler/engine/causes.hpp"
 
 namespace lockstep {
 
+namespace {
+
+bool is_same(const DriftReport& one, const DriftReport& other) {
+  return std::ranges::equal(one.items, other.items,
+                            [](const DriftEntry& a, const DriftEntry& b) {
+                              return a.path == b.path && a.state == b.state && a.have == b.have &&
+                                     a.want == b.want && a.reason == b.reason;
+                            }) &&
+         std::ranges::equal(one.unobserved, other.unobserved, [](const Unobserved& a, const Unobserved& b) {
+           return a.path == b.path && a.why == b.why;
+         });
+}
+
+}  // namespace
+
 WatchProblems::WatchProblems(const Fleet& fleet, Executor& executor,
-                             std::function<void(const DriftReport&)> found)
-    : fleet_(fleet), executor_(executor), found_(std::move(found)) {}
+                             std::function<void(const DriftReport&)> found, std::size_t most)
+    : fleet_(fleet), executor_(executor), found_(std::move(found)), most_(most) {}
 
 WatchProblems::~WatchProblems() {
   if (timer_) executor_.cancel(*timer_);
@@ -19,12 +35,15 @@ void WatchProblems::observed(std::size_t device, const DriftReport& report) {
   if (!found_) return;
   if (!std::exchange(has_begun_, true)) happened();
   if (report.differences() == 0 && report.unobserved.empty()) {
-    last_read_.erase(device);
+    if (last_read_.erase(device) > 0) happened();
     return;
   }
-  DriftReport kept = report;
-  std::erase_if(kept.items, [](const DriftEntry& one) { return !one.is_difference(); });
-  last_read_.insert_or_assign(device, std::move(kept));
+  DriftReport kept;
+  kept.unobserved = report.unobserved;
+  std::ranges::copy_if(report.items, std::back_inserter(kept.items), &DriftEntry::is_difference);
+  DriftReport& before = last_read_[device];
+  if (!is_same(before, kept)) happened();
+  before = std::move(kept);
 }
 
 void WatchProblems::happened() {
@@ -48,7 +67,7 @@ void WatchProblems::settled() {
     all.items.insert(all.items.end(), one.items.begin(), one.items.end());
     all.unobserved.insert(all.unobserved.end(), one.unobserved.begin(), one.unobserved.end());
   }
-  all.problems = problems_of(all, fleet_.wiring());
+  if (all.items.size() + all.unobserved.size() <= most_) all.problems = problems_of(all, fleet_.wiring());
   found_(all);
 }
 

@@ -1,8 +1,9 @@
 // WatchProblems: the causes of the differences that a watch reports one by one.
 //
-// Promises: once nothing has happened for kQuiet, and at the latest kLatest after something did or the first
-// device was read, the results of the last read of each device are reported as one report with its problems
-// (engine/causes.hpp).
+// Promises: once nothing has happened for kQuiet, and at the latest kLatest after something did, the first
+// device was read, or one was read with other differences than before, the results of the last read of each
+// device are reported as one report with its problems (engine/causes.hpp); without them where there are more
+// than `most` differences.
 // Single-threaded over the executor.
 #pragma once
 
@@ -19,7 +20,8 @@ namespace lockstep {
 class WatchProblems {
  public:
   // `found`: null: no reports are wanted.
-  WatchProblems(const Fleet& fleet, Executor& executor, std::function<void(const DriftReport&)> found);
+  WatchProblems(const Fleet& fleet, Executor& executor, std::function<void(const DriftReport&)> found,
+                std::size_t most);
   ~WatchProblems();
   WatchProblems(const WatchProblems&) = delete;
   WatchProblems& operator=(const WatchProblems&) = delete;
@@ -39,6 +41,7 @@ class WatchProblems {
   const Fleet& fleet_;
   Executor& executor_;
   std::function<void(const DriftReport&)> found_;
+  const std::size_t most_;
   std::map<std::size_t, DriftReport> last_read_;  // by device, those with findings
   bool has_begun_ = false;
   Time first_{};

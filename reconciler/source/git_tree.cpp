@@ -79,7 +79,7 @@ Fetched<Done> check_entry(const GitEntry& entry, const GitSettings& settings, co
                         shown + ": is more than " + std::to_string(kDeepest) + " folders deep; move it");
   if (entry.size > settings.max_file_bytes)
     return trouble_with(Trouble::too_large, shown + ": has " + size_text(entry.size) +
-                                                ", and a file may have " +
+                                                ", and a file may have at most " +
                                                 size_text(settings.max_file_bytes));
   return Done{};
 }
@@ -119,7 +119,7 @@ Fetched<Done> check_git_entries(const std::vector<GitEntry>& entries, const GitS
   }
   if (total > settings.max_bytes)
     return trouble_with(Trouble::too_large, title + ": its files have " + size_text(total) +
-                                                ", and may have " + size_text(settings.max_bytes));
+                                                ", and may have at most " + size_text(settings.max_bytes));
   return Done{};
 }
 

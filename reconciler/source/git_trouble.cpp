@@ -22,7 +22,7 @@ struct Complaint {
 constexpr std::string_view kRefused =
     "the server refuses access; check username and passwordFile, or sshKeyFile";
 constexpr std::string_view kCertificate =
-    "the server's certificate is not trusted; check caFile, the host name and the days that it is valid";
+    "the server's certificate is not trusted; check caFile, the host name and its dates";
 constexpr std::string_view kHostKey =
     "the server's host key is not the one in sshKnownHostsFile; compare it with the server's and correct "
     "the file";
@@ -31,7 +31,8 @@ constexpr std::string_view kNoRepository =
 constexpr std::string_view kNoReference = "not in the repository; push it, or correct the name";
 constexpr std::string_view kRedirected =
     "the server redirects to another address, which is not followed; use the address where the repository is";
-constexpr std::string_view kTooLarge = "the repository has more than is fetched; make it smaller";
+constexpr std::string_view kTooLarge =
+    "more would be received than is taken of one commit; make the repository smaller";
 constexpr std::string_view kNoRoom =
     "there is no space for what is fetched; make room in the cache's file system";
 constexpr std::string_view kNoSsh = "there is no ssh here; install openssh-client";

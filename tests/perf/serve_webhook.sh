@@ -10,7 +10,7 @@ printf 'apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name:
 export STATE_DIRECTORY=$work/service CACHE_DIRECTORY=$work/cache
 mkdir -m 700 "$work/service" "$work/cache" "$work/api"
 python3 -B - "$lockstep" "$specs" "$work" "${1:-20}" <<'PYTHON'
-import hashlib, hmac, http.client, json, os, pathlib, re, socket, statistics, subprocess, sys, time
+import hashlib, hmac, http.client, json, os, pathlib, queue, re, socket, statistics, subprocess, sys, threading, time
 lockstep, specs, work, times = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4])
 IDLE_S = 20
 SECRET = b"a-secret-of-some-length"
@@ -41,9 +41,9 @@ def webhook():
 
 def told(reason, revision):
     """When this event has been read."""
-    for line in iter(service.stdout.readline, ""):
+    while line := lines.get(timeout=120):
         event = json.loads(line)
-        if event["reason"] in ("ChangeFailed", "ChangeRefused", "RevisionInvalid", "SourceTrouble"):
+        if event["reason"] in ("ApprovalNeeded", "ChangeFailed", "ChangeRefused", "ChangeSuperseded", "RevisionInvalid", "SourceTrouble"):
             raise SystemExit(line)
         if event["reason"] == reason and event["object"] == f"Revision/{revision}":
             return time.monotonic()
@@ -74,6 +74,12 @@ spec:
 """)
 service = subprocess.Popen([lockstep, "serve", "-o", "json", "--twin", specs, "--config", work / "serve.yaml"], stdout=subprocess.PIPE,
                            stderr=open(work / "errors", "w"), text=True)
+lines = queue.Queue()
+def read():
+    for line in service.stdout:
+        lines.put(line)
+    lines.put("")
+threading.Thread(target=read, daemon=True).start()
 try:
     told("ChangeKept", first)
     planned, kept = [], []
@@ -86,7 +92,7 @@ try:
         kept.append(told("ChangeKept", revision) - begin)
         if (paths("leaf0"), paths("leaf1")) != (count, count):
             raise SystemExit(f"the leaves have {paths('leaf0')} and {paths('leaf1')} paths, not {count}")
-    for name, values, most in (("planned", planned, 1), ("converged", kept, 3)):
+    for name, values, most in (("begun", planned, 1), ("converged", kept, 3)):
         print(f"{name:10} median {statistics.median(values):6.3f} s  largest {max(values):6.3f} s  over {most} s {sum(v > most for v in values)}"
               f"  n {len(values)}")
     time.sleep(5)  # the looks after the last change

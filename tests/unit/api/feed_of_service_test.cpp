@@ -120,9 +120,13 @@ TEST_F(FeedOfService, ShowsAFindingWhileItLasts) {
   EXPECT_EQ(status["devices"], Json::array({"gpu1"}));
   EXPECT_EQ(status["evidence"][0], "gpu1 sysctl[net.ipv4.tcp_mtu_probing]: desired 0, actual 1");
   EXPECT_EQ(status["origin"], "hosts.yaml:7 sysctl");
-  follow(seconds(1300));
-  EXPECT_EQ(Json::parse(feed_.board()->of(api::Kind::finding).front()->text)["status"]["since"],
-            status["since"]);
+  // Another report, with another problem.
+  ASSERT_TRUE(service->cordon("leaf0", ann));
+  devices.at("leaf0")->set(*Path::parse("interface[swp1]/mtu"), Value::integer(1500));
+  follow(seconds(60));
+  EXPECT_EQ(feed_.board()->of(api::Kind::finding).size(), 2U);
+  EXPECT_EQ(object("findings", found->name)["status"]["since"], status["since"]);
+  ASSERT_TRUE(service->uncordon("leaf0", ann));
   ASSERT_TRUE(service->uncordon("gpu1", ann));
   follow(seconds(1300));
   EXPECT_TRUE(feed_.board()->of(api::Kind::finding).empty());

@@ -19,7 +19,7 @@ TEST(Findings, AreTheProblemsThoseThatExplainMostFirst) {
   EXPECT_EQ(port["devices"], nlohmann::json::array({"leaf0"}));
   EXPECT_EQ(port["evidence"].size(), 2U);
   EXPECT_EQ(port["explains"], 1);
-  EXPECT_EQ(port["probableCause"], port["fault"]);
+  EXPECT_EQ(port["probableCause"], port["fault"]) << "it explains the other";
   const nlohmann::json setting = finding_object(report, all[1], at_second(70), {})["status"];
   EXPECT_EQ(setting["devices"], nlohmann::json::array({"gpu1", "gpu2"})) << "one line";
 }
@@ -31,6 +31,14 @@ TEST(Findings, HaveTheSameNameWhateverElseIsFound) {
   EXPECT_NE(port, setting);
   report.items.pop_back();  // the setting is of one device only
   EXPECT_EQ(findings_in(report)[1].name, setting);
+  // The same with other values, and on another port.
+  report = sample_findings();
+  report.problems.clear();
+  report.items = {report.items[2]};
+  const std::string before = findings_in(report)[0].name;
+  report.items[0].have = Value::text("100");
+  EXPECT_EQ(findings_in(report)[0].name, before);
+  report = sample_findings();
   report.problems.clear();
   for (const NamedFinding& one : findings_in(report))
     EXPECT_NE(one.name, port) << "nothing is explained any more";
@@ -44,6 +52,7 @@ TEST(Findings, WithoutAKnownCauseNameNone) {
   ASSERT_EQ(all.size(), 1U);
   const nlohmann::json status = finding_object(report, all[0], at_second(70), {})["status"];
   EXPECT_EQ(status["kind"], "symptom");
+  EXPECT_EQ(status["devicesInAll"], 1);
   EXPECT_FALSE(status.contains("probableCause"));
 }
 

@@ -148,7 +148,7 @@ TEST_F(GitRefusal, AHugeFileThatIsSmallOnTheWire) {
   (void)done({"truncate", "-s", "100M", repository.path() + "/huge.yaml"});
   const std::string id = repository.commit({});
   const std::string text = refused_tree(id + "^{tree}", Trouble::too_large);
-  EXPECT_NE(text.find("huge.yaml: has 100 MiB, and a file may have 8 MiB"), text.npos) << text;
+  EXPECT_NE(text.find("huge.yaml: has 100 MiB, and a file may have at most 8 MiB"), text.npos) << text;
 }
 
 TEST_F(GitRefusal, MoreThanMayBeReceived) {
@@ -157,7 +157,7 @@ TEST_F(GitRefusal, MoreThanMayBeReceived) {
   const std::string id = repository.commit({{"outside/random.bin", random}, {"specs/a.yaml", "a"}});
   with.path = "";
   const std::string text = refused_tree(id + "^{tree}", Trouble::too_large);
-  EXPECT_NE(text.find("more than is fetched"), text.npos) << text;
+  EXPECT_NE(text.find("more would be received"), text.npos) << text;
   with.max_bytes = 64 << 20;
   with.path = "specs";
   EXPECT_EQ(files_in(expect_revision(fetched(with))->folder->path()).size(), 1U);

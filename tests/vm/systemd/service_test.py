@@ -171,6 +171,17 @@ class Test:
         self.restarted(2)
         self.goes_on(leads=3, value=63)
 
+    def is_backed_up_and_restored(self):
+        """By root, as the user of the service: docs/operations.md."""
+        as_service = ("systemd-run --quiet --wait --pipe -p DynamicUser=yes -p User=lockstep -p StateDirectory=lockstep "
+                      "-E LOCKSTEP_STATE_DIR=/var/lib/lockstep lockstep state")
+        code, text = self.machine.answer("LOCKSTEP_STATE_DIR=/var/lib/lockstep lockstep state restore /etc/passwd /srv/specs")
+        demand(code == 1 and "another user" in text, "root's own program is let at it:", code, text)
+        self.run(f"{as_service} backup /var/lib/lockstep/backup.sqlite /srv/specs")
+        self.run(f"systemctl stop {UNIT}; {as_service} restore /var/lib/lockstep/backup.sqlite /srv/specs; systemctl start {UNIT}")
+        self.pid = self.shows("MainPID")
+        self.goes_on(leads=4, value=64)
+
     def stops(self):
         self.run("systemctl stop lockstep.socket")
         self.waits(f"[ $(systemctl show -P ActiveState {UNIT}) = inactive ]", "does not stop:")
@@ -185,7 +196,8 @@ class Test:
         for what in (self.does_not_start_with_a_wrong_config, self.starts_with_a_connection, self.has_no_power,
                      self.has_its_secrets_as_credentials, self.does_what_the_specs_say, self.keeps_what_only_it_may_read,
                      self.heals, self.plans_specs_of_others,
-                     self.looks_again_when_reloaded, self.comes_back_when_killed, self.is_killed_when_it_hangs, self.stops):
+                     self.looks_again_when_reloaded, self.comes_back_when_killed, self.is_killed_when_it_hangs,
+                     self.is_backed_up_and_restored, self.stops):
             step(what.__name__.replace("_", " "))
             what()
         step("passed")
