@@ -394,6 +394,9 @@ OF_SERVICE = [
     (SERVICE + "service_watch.cpp", "a change that could not begin takes the healing from no other revision",
      "if (writes) record_.begun = goal_->id;",
      "if (writes || MUTANT) record_.begun = goal_->id;"),
+    (ENGINE + "application.cpp", "a run that only measures puts no revision in force",
+     "if (options_.before_writing && !may_begin().empty())",
+     "if (options_.before_writing && (MUTANT ? !plan_.empty() : !may_begin().empty()))"),
 ]
 
 DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE + OF_SERVICE

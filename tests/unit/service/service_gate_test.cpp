@@ -71,6 +71,23 @@ TEST_F(GateOfAService, GoesOnOnceALaterMeasurementJudgesWhatWasWritten) {
   EXPECT_EQ(shown("bbbb1").why_waits, "");
 }
 
+// The next revision waits in whole, and its runs only measure what was written before: it is not in force.
+TEST_F(GateOfAService, LeavesTheRevisionInForceWhereTheNextOneOnlyMeasures) {
+  leave_unjudged();
+  const std::string written = probing("gpu1") == Value::text("1") ? "gpu1" : "gpu2";
+  auto asks = in_turn();
+  std::string& policy = asks["policy.yaml"];
+  policy.replace(policy.find("selector: {}"), 12, "selector: {}, approval: {none: manual}");
+  commit("cccc1", 2, asks);
+  const std::size_t asked = measurer.asked.size();
+  run_for(minutes(60));
+  ASSERT_EQ(with_probing(2), 0U);
+  EXPECT_GT(measurer.asked.size(), asked) << "it measures";
+  devices.at(written)->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("7"));
+  run_for(minutes(30));
+  EXPECT_EQ(probing(written), Value::text("1"));
+}
+
 TEST_F(GateOfAService, UndoesWhatALaterMeasurementFindsBroken) {
   leave_unjudged();
   run_for(minutes(60));
