@@ -41,12 +41,16 @@ std::size_t CircuitBreaker::most() const {
   return std::max(kLeast, static_cast<std::size_t>(devices));
 }
 
-std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices, WallTime now) {
-  if (opened_ || devices.empty()) return {};
+void CircuitBreaker::forget_before_window(WallTime now) {
   for (auto& [device, at] : healed_) at = std::min(at, now);
   const auto is_over = [&](const auto& one) { return now - one.second > limits_.within; };
   std::erase_if(healed_, is_over);
   std::erase_if(agreed_, [&](const auto& one) { return one.second > now || is_over(one); });
+}
+
+std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices, WallTime now) {
+  if (opened_ || devices.empty()) return {};
+  forget_before_window(now);
   std::set<std::string> counted = devices;
   std::erase_if(counted, [this](const std::string& device) { return agreed_.contains(device); });
   std::set<std::string> all = counted;
@@ -63,6 +67,25 @@ std::set<std::string> CircuitBreaker::admit(const std::set<std::string>& devices
          " were to be healed within " + std::to_string(limits_.within.count()) + " min, and " +
          std::to_string(most()) + " is the most: " + fold_hostlist(names);
   return {};
+}
+
+std::set<std::string> CircuitBreaker::that_fit(const std::set<std::string>& devices, WallTime now) {
+  std::set<std::string> out;
+  if (opened_ || devices.empty()) return out;
+  forget_before_window(now);
+  std::size_t room = most() - std::min(most(), healed_.size());
+  for (const std::string& device : devices) {
+    const bool is_counted = healed_.contains(device) || agreed_.contains(device);
+    if (!is_counted && room == 0) continue;
+    out.insert(device);
+    if (!is_counted) --room;
+  }
+  return out;
+}
+
+void CircuitBreaker::healed(const std::set<std::string>& devices, WallTime now) {
+  for (const std::string& device : devices)
+    if (!agreed_.contains(device)) healed_[device] = now;
 }
 
 void CircuitBreaker::close(const std::set<std::string>& seen, WallTime now) {

@@ -33,6 +33,9 @@ class CircuitBreaker {
 
   // Of those, the devices that may be healed now by itself: all, or none, and then it is open.
   std::set<std::string> admit(const std::set<std::string>& devices, WallTime now);
+  // Of those, as many as may be healed now without opening it; counted only if it is told that they were.
+  std::set<std::string> that_fit(const std::set<std::string>& devices, WallTime now);
+  void healed(const std::set<std::string>& devices, WallTime now);
   bool is_open() const { return opened_.has_value(); }
   std::optional<WallTime> opened() const { return opened_; }
   // "7 devices of 96 were to be healed within 10 min, and 4 is the most: leaf[1-7]"; empty while it is
@@ -48,6 +51,7 @@ class CircuitBreaker {
 
  private:
   std::size_t most() const;
+  void forget_before_window(WallTime now);
 
   Limits limits_;
   std::size_t devices_;

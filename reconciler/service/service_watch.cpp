@@ -130,8 +130,9 @@ bool ServiceLoop::is_in_force() const {
   return watched_id_ && std::ranges::find(all, *watched_id_) != all.end();
 }
 
-// One outage takes effects from many devices that are configured as they should be: these don't count, nor do
-// those whose last try only asked for an approval.
+// One outage takes effects from many devices that are configured as they should be: these don't count. Those
+// whose last try only asked for an approval do not open the breaker: they come along as far as they fit, and
+// count if they are written (healed()).
 std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
                                             const std::set<std::size_t>& only_effects) {
   const Fleet& fleet = watched_->session->fleet();
@@ -141,14 +142,19 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
   });
   if (!may_write() || !is_in_force() || doing_ == Doing::stopping_watch || devices.empty()) return {};
   std::set<std::string> names;
-  const auto asks = [this](const std::string& device) {
-    const auto last = not_healed_.find(device);
-    return last != not_healed_.end() && last->second.asks;
-  };
-  for (const std::size_t device : devices)
-    if (!only_effects.contains(device) && !asks(fleet[device].name)) names.insert(fleet[device].name);
+  std::set<std::string> asking;
+  for (const std::size_t device : devices) {
+    if (only_effects.contains(device)) continue;
+    const auto last = not_healed_.find(fleet[device].name);
+    const bool asks = last != not_healed_.end() && last->second.asks;
+    (asks ? asking : names).insert(fleet[device].name);
+  }
   const bool was_open = breaker_.is_open();
   const bool may = names.empty() ? !was_open : !breaker_.admit(names, now()).empty();
+  const std::set<std::string> fit = breaker_.that_fit(asking, now());
+  std::erase_if(devices, [&](std::size_t device) {
+    return asking.contains(fleet[device].name) && !fit.contains(fleet[device].name);
+  });
   if (nlohmann::json next = breaker_.to_json(); next != record_.breaker) {
     record_.breaker = std::move(next);
     unsaved_ = true;
@@ -157,7 +163,7 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
   if (breaker_.is_open() && !was_open)
     happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
   turn_soon();
-  if (!stored || !may) return {};
+  if (!stored || !may || devices.empty()) return {};
   stop_measuring("drift is healed");
   return devices;
 }
@@ -208,6 +214,12 @@ void ServiceLoop::healed(const Healing& healing) {
   const ApplyReport& report = healing.report;
   if (healing.no_plan) return heal_failed(healing.no_plan->text(), report);
   if (healing.locked) return heal_failed(healing.locked->text(), report);
+  std::set<std::string> written;
+  for (std::size_t i = 0; i < std::min(healing.plan.steps.size(), report.steps.size()); ++i)
+    if (report.steps[i].writes > 0) written.insert(healing.plan.steps[i].device);
+  breaker_.healed(written, now());
+  record_.breaker = breaker_.to_json();
+  unsaved_ = true;
   note_not_healed(healing);
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask

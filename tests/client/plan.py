@@ -284,7 +284,7 @@ class Plan(unittest.TestCase):
         (self.specs / "large.yaml").write_text("# " + "x" * (9 << 20), encoding="utf-8")
         code, _, said = run("plan", "proposed", *by_service())
         self.assertEqual(code, 1)
-        self.assertIn("has more than max_bytes", said)
+        self.assertIn("has more than the 8388608 bytes that are read", said)
         # As many entries as would fill the memory.
         text = (self.specs / "host.yaml").read_text().replace("names: plan-test", "names: 'gpu[1-99999999]'")
         status, answer = self.post({"host.yaml": text, "allocations.lock": (self.specs / "allocations.lock").read_text()})

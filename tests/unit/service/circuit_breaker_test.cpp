@@ -116,6 +116,21 @@ TEST(CircuitBreaker, BeginsTheWindowAnewWhenClosed) {
   EXPECT_EQ(breaker.admit(leaves(6, 9), kStart), leaves(6, 9));
 }
 
+TEST(CircuitBreaker, WhatOnlyFitsDoesNotOpenItAndCountsOnceItIsHealed) {
+  CircuitBreaker breaker({.share = 0.05}, 10);  // two devices
+  const WallTime begin{};
+  EXPECT_EQ(breaker.admit({"a"}, begin), (std::set<std::string>{"a"}));
+  EXPECT_EQ(breaker.that_fit({"a", "b", "c"}, begin), (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(breaker.that_fit({"c"}, begin), (std::set<std::string>{"c"})) << "b was not healed";
+  breaker.healed({"b"}, begin);
+  EXPECT_EQ(breaker.that_fit({"b", "c"}, begin), (std::set<std::string>{"b"}));
+  EXPECT_FALSE(breaker.is_open());
+  EXPECT_EQ(breaker.that_fit({"c"}, begin + std::chrono::minutes(11)), (std::set<std::string>{"c"}));
+  EXPECT_EQ(breaker.admit({"c", "d", "e"}, begin + std::chrono::minutes(11)), std::set<std::string>{});
+  EXPECT_EQ(breaker.that_fit({"c"}, begin + std::chrono::minutes(11)), std::set<std::string>{})
+      << "it is open";
+}
+
 TEST(CircuitBreaker, IsNotOpenedByAnEmptyRequest) {
   CircuitBreaker breaker{{.share = 0}, 0};
   EXPECT_EQ(breaker.admit({}, kStart), Names{});

@@ -145,7 +145,8 @@ class ServiceLab : public OutlivesTheLab, public Lab {
   std::vector<std::string> reasons() const {
     std::vector<std::string> out;
     const auto store = open_store(state());
-    for (const ChangeRecord& one : *(*store)->history().changes(100)) out.insert(out.begin(), one.reason);
+    const Result<std::vector<ChangeRecord>> all = (*store)->history().changes(100);
+    for (const ChangeRecord& one : *all) out.insert(out.begin(), one.reason);
     return out;
   }
   std::size_t count(ServiceEvent::Kind kind) const {
