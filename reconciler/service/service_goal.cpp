@@ -217,7 +217,7 @@ Result<Done> ServiceLoop::carry_out(const std::vector<DeviceState>& states) {
   record_.revisions.began(goal_->id, now());
   if (const Result<Done> stored = put_in_force(plan.plan().empty()); !stored) {
     record_.revisions.failed(stored.error().text(), now());
-    return stored;
+    return stored.error();
   }
   run_->left_alone = why_left_alone(session.fleet(), states, session.choice());
   if (!has_work) {
