@@ -57,9 +57,10 @@ void World::measurement_told(ServiceEvent::Kind kind) {
   measured_.starts = result_.counts["starts"];
 }
 
-// At rest, with specs that are in force.
+// At rest, with specs that are in force. (After several good revisions were rejected, the files of the one
+// before them may be gone.)
 void World::check_measured() {
-  if (!process_->service->status()->last_good || now() - process_begun_ < kMeasuredWithin) return;
+  if (!process_->service->status()->in_force || now() - process_begun_ < kMeasuredWithin) return;
   if (!measured_.judged || now() - *measured_.judged > kMeasuredWithin + kObserves)
     violation("quiet, and the suite was not measured for an hour");
 }

@@ -19,7 +19,7 @@ from demands import demand, until
 
 SLACK_S = 120  # of what takes seconds on a machine that is not busy
 LOG_KEPT = 16384  # entries that the service keeps for its watchers (reconciler/api/service_api.hpp)
-KINDS = ["clusters", "revisions", "devices", "changes", "benchmarkruns", "events", "fabrics", "devicesets", "hostprofiles",
+KINDS = ["clusters", "revisions", "devices", "changes", "benchmarkruns", "findings", "events", "fabrics", "devicesets", "hostprofiles",
          "roceprofiles", "validationsuites", "rolloutpolicies", "gitsources"]
 Told = collections.namedtuple("Told", "reason object message at")  # at: time.time() when it was read here
 
