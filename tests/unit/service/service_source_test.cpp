@@ -50,6 +50,23 @@ TEST_F(ServiceLab, TheCommitAfterOneThatIsNotAllowedIsFetchedWithinTheInterval) 
 }
 
 // As its documentation says.
+// So that many services do not ask one forge in step.
+TEST_F(ServiceLab, FetchesAreAnIntervalAndUpToATenthOfItApart) {
+  commit("aaaa1", 0);
+  run_for(seconds(60));
+  std::set<int> apart;
+  int before = source->fetches;
+  for (int second = 0, last = -1; second < 3600; ++second) {
+    run_for(seconds(1));
+    if (std::exchange(before, source->fetches) == source->fetches) continue;
+    if (last >= 0) apart.insert(second - last);
+    last = second;
+  }
+  EXPECT_GT(apart.size(), 2U);
+  EXPECT_GE(*apart.begin(), 60);
+  EXPECT_LE(*apart.rbegin(), 67);
+}
+
 TEST_F(ServiceLab, ASourceThatIsGoneIsAskedAtLeastEveryElevenMinutes) {
   commit("aaaa1", 0);
   run_for(seconds(60));
