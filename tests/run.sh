@@ -6,8 +6,7 @@
 # under TSan, if the last 40 commits changed the executor; and, on an optimised build, the twin end to end, 200 seeds of simulated
 # clusters and 1,000 of a service, and more hostile specs.
 # soak: 20,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200, 20,000 of a service, 100 killed gated applies,
-# 300 applies of which controllers and agents are killed, a change tried on a twin as in CI, an hour of a service
-# under drift each second, and the quickstart through agents;
+# 300 applies of which controllers and agents are killed, an hour of a service under drift each second, and the quickstart through agents;
 # the session and the API of the service under TSan.
 # lint: clang-tidy on everything; some twenty minutes.
 # tsan: the executor, the engine and the benchmarks under TSan: for changes to their threads, which all may leave out.

@@ -15,17 +15,18 @@ namespace {
 using Json = nlohmann::json;
 constexpr std::size_t kDigestShown = 8;  // of 16^8: a report has a thousand
 
-// Without what folds and counts: "interface[swp[1-2]]/mtu is 1500" and "interface[swp1]/mtu is 9000" are one.
-std::string without_numbers(std::string text) {
+// Without numbers, and lists of them: "interface[swp[1-2]]/mtu is 1500" and "interface[swp1]/mtu is 9000" are
+// one.
+std::string without_folds(std::string text) {
   std::erase_if(text,
                 [](char c) { return std::string_view("0123456789[]-, ").find(c) != std::string_view::npos; });
   return text;
 }
 
-// As lines are told apart: by kind, text and origin, and not by the devices that have it at the moment.
+// From what tells lines apart (kind, text and origin), and not from the devices that have it now.
 std::string name_of(const ProblemLine& problem) {
   Digest digest;
-  digest.add(without_numbers(problem.what));
+  digest.add(without_folds(problem.what));
   digest.add(problem.origin);
   const std::string hash = digest.finish();
   return std::string(to_string(problem.kind)) + "-" + hash.substr(hash.find(':') + 1, kDigestShown);
@@ -42,7 +43,7 @@ std::string_view action_of(const ProblemLine& problem) {
     case Problem::Kind::symptom: break;
   }
   return problem.is_written ? "the specs' values are written where the device's mode and policies allow it"
-                            : "see what `lockstep plan` offers, or correct it by hand";
+                            : "see what `lockstep plan` offers, or correct it manually";
 }
 
 }  // namespace

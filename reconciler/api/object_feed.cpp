@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reconciler/api/findings.hpp"
+
 namespace lockstep::api {
 namespace {
 

@@ -58,7 +58,7 @@ std::string principal_in(std::string_view said) {
   return "";
 }
 
-// In the commit's headers: of OpenPGP or X.509, which nothing here verifies.
+// Whether the commit's headers have a signature of OpenPGP or X.509, which lockstep does not verify.
 bool has_other_signature(const std::string& commit) {
   const std::string_view headers = std::string_view(commit).substr(0, commit.find("\n\n"));
   const std::size_t at = headers.find("\ngpgsig");
@@ -94,17 +94,17 @@ Fetched<std::string> verify_git_commit(const GitProgram& git, const std::string&
   if (complaint.starts_with("cannot run ssh-keygen"))
     return run_trouble({ErrorKind::unsupported, "there is no ssh-keygen here: install openssh-client"},
                        git.context());
-  const std::string shown = git.context().title + ": commit " + commit;
+  const std::string what = git.context().title + ": commit " + commit;
   TRY(const Ended object, git.run({"cat-file", "commit", commit}, kCommitMost, call));
   if (object.well && has_other_signature(object.out))
     return trouble_with(
         SourceTrouble::not_verified,
-        shown +
+        what +
             " is signed by OpenPGP or X.509, and only SSH signatures are verified; sign it with a "
             "key of " +
             signers_file);
   return trouble_with(SourceTrouble::not_verified,
-                      shown + (complaint.empty() ? " is not signed" : " has no valid signature by") +
+                      what + (complaint.empty() ? " is not signed" : " has no valid signature by") +
                           (complaint.empty() ? "; sign it with a key of " : " anyone in ") + signers_file +
                           (complaint.empty() ? "" : " (git: " + complaint + ")"));
 }
