@@ -127,6 +127,7 @@ std::string encode(const Observation& observation) {
   }
   if (!observation.notes.empty()) out["notes"] = observation.notes;
   if (!observation.armed.empty()) out["armed"] = observation.armed;
+  if (!observation.facts.empty()) out["facts"] = observation.facts;
   return text_of(out);
 }
 
@@ -140,6 +141,7 @@ Result<Observation> decode_observation(std::string_view body, std::chrono::stead
   TRY(out.revision, fields.text("revision"));
   TRY(out.notes, fields.texts("notes"));
   TRY(out.armed, fields.text("armed"));
+  TRY(out.facts, fields.named_texts("facts"));
   TRY(const Json* const entries, fields.array("entries"));
   if (entries == nullptr) return wrong("field 'entries' is missing");
   TRY(out.have, read_entries(*entries));

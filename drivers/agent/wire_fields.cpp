@@ -18,6 +18,9 @@ constexpr int kCausesMax = 8;
 // nlohmann's parser recurses a level at a time; no message has more than six. As many values as of a document
 // of ours (bounded_json.hpp).
 constexpr JsonBounds kBounds{.depth = 16};
+// Choices, far above what drivers say.
+constexpr std::size_t kNamedTextsMost = 64;
+constexpr std::size_t kNamedTextMax = 1024;  // a name and its text
 // Any row whose values are texts: reads bytes.
 constexpr RowId kTextRow = 0;
 
@@ -111,6 +114,19 @@ Result<std::vector<std::string>> Fields::texts(const char* name) const {
   for (const Json& one : *all) {
     if (!one.is_string()) return mistyped(name, "a list of strings");
     out.push_back(one.get<std::string>());
+  }
+  return out;
+}
+
+Result<std::map<std::string, std::string>> Fields::named_texts(const char* name) const {
+  std::map<std::string, std::string> out;
+  const Json* const all = find(name);
+  if (all == nullptr) return out;
+  if (!all->is_object() || all->size() > kNamedTextsMost) return mistyped(name, "a map of at most 64 texts");
+  for (const auto& [key, text] : all->items()) {
+    if (!text.is_string() || key.size() + text.get_ref<const std::string&>().size() > kNamedTextMax)
+      return mistyped(name, "a map of texts of at most 1024 bytes");
+    out.emplace(key, text.get<std::string>());
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ class Fields {
   Result<std::uint64_t> number(const char* name) const;
   Result<bool> flag(const char* name) const;
   Result<std::vector<std::string>> texts(const char* name) const;
+  Result<std::map<std::string, std::string>> named_texts(const char* name) const;
   // nullptr: it is missing.
   Result<const Json*> array(const char* name) const;
 

@@ -157,6 +157,7 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
     out.have = tree.build();
     recall(out, scope);
   }
+  if (state.bgp && !state.bgp->version.empty()) out.facts["frr"] = state.bgp->version;
   if (state.bgp && state.bgp->speaker && state.bgp->speaker->requires_policy)
     out.notes.push_back(
         "bgp ebgp-requires-policy is on: eBGP sessions without a policy exchange nothing (RFC 8212)");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include "specs/model/printable.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -176,6 +177,13 @@ std::int64_t max_paths_built_in(std::string_view show_version) {
   if (at == show_version.npos) return kMultipathDefault;
   const std::string_view rest = show_version.substr(at + kOption.size());
   return number(rest.substr(0, rest.find_first_not_of("0123456789"))).value_or(kMultipathDefault);
+}
+
+std::string version_in(std::string_view show_version) {
+  constexpr std::string_view kName = "FRRouting ";
+  if (!show_version.starts_with(kName)) return {};
+  const std::string_view rest = show_version.substr(kName.size());
+  return printable(std::string(rest.substr(0, rest.find_first_of(" \n"))));
 }
 
 std::optional<Speaker> speaker_of(const RunningConfig& config, std::int64_t max_paths_default) {

@@ -66,6 +66,8 @@ struct Speaker {
 // bgpd's compile-time limit for one ECMP group, from `show version` ("--enable-multipath=256"): the value of
 // maximum-paths if its line is missing.
 std::int64_t max_paths_built_in(std::string_view show_version);
+// "8.4.4", from the same ("FRRouting 8.4.4 (leaf0) on Linux(...)."); empty: it is not there.
+std::string version_in(std::string_view show_version);
 
 // The speaker of the default VRF; none: no such `router bgp`.
 std::optional<Speaker> speaker_of(const RunningConfig& config, std::int64_t max_paths_default);

@@ -45,6 +45,7 @@ Result<BgpState> read_bgp(Vty& vty, bool effects, const Call& call) {
   BgpState out;
   TRY(out.config, read_config(vty, call));
   TRY(const std::string version, vty.ask("show version", call));
+  out.version = version_in(version);
   out.max_paths_default = max_paths_built_in(version);
   out.speaker = speaker_of(out.config, out.max_paths_default);
   if (effects && out.speaker) {

@@ -16,6 +16,7 @@
 namespace lockstep::frr {
 
 struct BgpState {
+  std::string version;  // of FRR: "8.4.4"; empty: it did not say
   RunningConfig config;
   std::int64_t max_paths_default = 0;
   std::optional<Speaker> speaker;

@@ -10,6 +10,7 @@
 #include "drivers/linux/apply_order.hpp"
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/connected_route_remedy.hpp"
+#include "drivers/linux/host/machine_facts.hpp"
 #include "drivers/linux/known_lacks.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/lldp_remedy.hpp"
@@ -218,6 +219,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   if (linux_map::wanted_for(scope).network.addresses) connected_route_remedy_.remember((*state)->network);
   linux_map::entries(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
+  out.facts = machine_facts(HostFiles(target_.root), !target_.netns_path.empty() && target_.root == "/");
   for (const auto& part : parts_)
     for (std::string& note : part->notes()) out.notes.push_back(std::move(note));
   if (!target_.lldpd_socket.empty() && linux_map::wants_lldp(scope))

@@ -50,6 +50,7 @@ Result<Observation> SimulatedDevice::observe(const Scope& scope, std::string_vie
     Observation seen_now;
     seen_now.device = name_;
     seen_now.boot_id = "boot" + std::to_string(boots_);
+    seen_now.facts = facts;
     if (armed_) seen_now.armed = armed_->transaction;
     const bool stale = random_.chance(faults.stale_read);
     seen_now.revision = stale ? std::to_string(revision_ - 1) : revision();

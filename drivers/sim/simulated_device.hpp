@@ -72,6 +72,7 @@ class SimulatedDevice final : public Driver {
   SimulatedFaults faults;
   std::vector<RowId> rows;  // supported; empty: all of the schema
   std::vector<Incapable> incapable;
+  Facts facts{{"model", "simulated"}};
   // If set, writing this entry saves the rows that it `saves` (schema.hpp), like a routing daemon's
   // configuration, and it exists while they equal what was saved last. None: everything is saved when
   // written.

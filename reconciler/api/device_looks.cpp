@@ -80,7 +80,10 @@ std::vector<NamedLook> looks_at_device(const DeviceStatus& device) {
                                      : Look{false_, "Unreachable", device.why_incomplete}},
       {"InSync", in_sync_look(device)},
       {"Healthy", healthy_look(device)}};
-  for (NamedLook& one : out) one.look.proof = device.observed;
+  for (NamedLook& one : out) {
+    one.look.proof = device.observed;
+    one.look.boot_id = device.boot_id;
+  }
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "reconciler/api/api_object.hpp"
 #include "reconciler/engine/digest.hpp"
@@ -46,6 +48,24 @@ std::string_view action_of(const ProblemLine& problem) {
                             : "see what `lockstep plan` offers, or correct it manually";
 }
 
+// Of all hosts that it is about, or that have what it explains.
+std::uint64_t gpus_of(const DriftReport& report, const ProblemLine& problem, const GpuPrices& prices) {
+  std::set<std::string_view> hosts(problem.devices.begin(), problem.devices.end());
+  for (const std::size_t item : problem.items) hosts.insert(report.items[item].device);
+  std::uint64_t out = 0;
+  for (const std::string_view host : hosts)
+    if (const auto found = prices.gpus.find(host); found != prices.gpus.end()) out += found->second;
+  return out;
+}
+
+void put_cost(const DriftReport& report, const ProblemLine& problem, const GpuPrices& prices, Json& now) {
+  const std::uint64_t gpus = gpus_of(report, problem, prices);
+  if (gpus == 0) return;
+  now["gpus"] = gpus;
+  now["costPerHour"] = static_cast<double>(gpus) * prices.each.gpu_hour;
+  now["currency"] = prices.each.currency;
+}
+
 }  // namespace
 
 std::vector<NamedFinding> findings_in(const DriftReport& report) {
@@ -60,8 +80,17 @@ std::vector<NamedFinding> findings_in(const DriftReport& report) {
   return out;
 }
 
+GpuPrices gpu_prices(const SpecObjects* objects) {
+  GpuPrices out;
+  if (objects == nullptr || !objects->cost) return out;
+  out.each = *objects->cost;
+  for (std::size_t i = 0; i < objects->devices.size(); ++i)
+    if (objects->gpus[i] > 0) out.gpus.emplace(objects->devices[i], objects->gpus[i]);
+  return out;
+}
+
 nlohmann::json finding_object(const DriftReport& report, const NamedFinding& finding, WallTime since,
-                              const ObjectMeta& meta) {
+                              const GpuPrices& prices, const ObjectMeta& meta) {
   const ProblemLine& problem = finding.problem;
   Json out = object_of(Kind::finding, finding.name, meta);
   Json& now = out["status"];
@@ -80,6 +109,7 @@ nlohmann::json finding_object(const DriftReport& report, const NamedFinding& fin
   if (!problem.origin.empty()) now["origin"] = problem.origin;
   now["action"] = action_of(problem);
   now["explains"] = problem.explains + problem.unread;
+  put_cost(report, problem, prices, now);
   now["since"] = utc_text(since);
   now["observedGeneration"] = meta.generation;
   return out;

@@ -50,7 +50,8 @@ Json conditions_schema() {
                               {"message", text_schema()},
                               {"observedGeneration", number_schema()},
                               {"lastTransitionTime", time_schema()},
-                              {"observedAt", time_schema()}},
+                              {"observedAt", time_schema()},
+                              {"bootId", text_schema()}},
                              {"type", "status", "reason", "message", "lastTransitionTime"}));
 }
 
@@ -177,7 +178,7 @@ Json drift_schema() {
 Json device_spec() { return object_with({{"cordoned", spoken_schema()}}); }
 Json device_status() {
   return object_with({{"deviceSet", text_schema()},
-                      {"facts", object_with({{"platform", text_schema()}})},
+                      {"facts", {{"type", "object"}, {"additionalProperties", text_schema()}}},
                       {"observedAt", time_schema()},
                       {"reachable", flag_schema()},
                       {"complete", flag_schema()},
@@ -251,6 +252,9 @@ Json finding_status() {
                       {"origin", text_schema()},
                       {"action", text_schema()},
                       {"explains", number_schema()},
+                      {"gpus", number_schema()},
+                      {"costPerHour", {{"type", "number"}, {"minimum", 0}}},
+                      {"currency", text_schema()},
                       {"since", time_schema()},
                       {"observedGeneration", number_schema()}},
                      {"kind", "fault", "devices", "devicesInAll", "evidence", "evidenceInAll", "action",

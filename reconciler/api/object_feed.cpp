@@ -234,12 +234,13 @@ void ObjectFeed::take_devices(const ServiceStatus& status, bool looks, WallTime 
 void ObjectFeed::take_findings(const ServiceStatus& status, WallTime now) {
   if (!status.problems || status.problems == findings_of_) return;
   findings_of_ = status.problems;
+  const GpuPrices prices = gpu_prices(status.objects.get());
   std::vector<std::string> names;
   for (const NamedFinding& one : findings_in(*findings_of_)) {
     names.push_back(one.name);
     const WallTime since = finding_since_.try_emplace(one.name, now).first->second;
     offer(Kind::finding, one.name,
-          [&](const ObjectMeta& meta) { return finding_object(*findings_of_, one, since, meta); });
+          [&](const ObjectMeta& meta) { return finding_object(*findings_of_, one, since, prices, meta); });
   }
   remove_others(Kind::finding, names);
   const std::set<std::string> stay(names.begin(), names.end());

@@ -254,6 +254,7 @@ nlohmann::json device_object(const KnownDevice& device, const Json& conditions, 
   if (device.cordoned) out["spec"]["cordoned"] = spoken_json(*device.cordoned);
   Json& now = out["status"];
   put_text(now, "deviceSet", device.named.set);
+  if (device.observed && !device.observed->facts.empty()) now["facts"] = device.observed->facts;
   if (!device.named.platform.empty()) now["facts"]["platform"] = device.named.platform;
   now["observedGeneration"] = meta.generation;
   now["conditions"] = conditions;

@@ -18,21 +18,34 @@ ObserveRound::ObserveRound(Fleet& fleet, Executor& executor, ObserveOptions opti
 
 ObserveRound::~ObserveRound() {
   for (const std::uint64_t job : jobs_) executor_.cancel(job);
+  if (timer_ != 0) executor_.cancel(timer_);
 }
 
 void ObserveRound::start(std::function<void(Answer)> done) {
-  done_ = std::move(done);
-  chosen_.assign(fleet_.size(), options_.only.empty());
-  for (const std::size_t device : options_.only) chosen_[device] = true;
+  auto states = std::make_shared<Answer>(fleet_.size());
+  for (std::size_t i = 0; i < fleet_.size(); ++i) (*states)[i].device = fleet_[i].name;
+  start_in_parts([states, done = std::move(done)](Part part) {
+    for (auto& [device, state] : part.devices) (*states)[device] = std::move(state);
+    if (part.is_last) done(std::move(*states));
+  });
+}
+
+void ObserveRound::start_in_parts(std::function<void(Part)> some) {
+  some_ = std::move(some);
+  std::vector<bool> chosen(fleet_.size(), options_.only.empty());
+  for (const std::size_t device : options_.only) chosen[device] = true;
+  left_ = static_cast<std::size_t>(std::ranges::count(chosen, true));
   answers_.resize(fleet_.size());
   scopes_.resize(fleet_.size());
+  open_.resize(fleet_.size());
   for (std::size_t i = 0; i < fleet_.size(); ++i) {
-    if (!chosen_[i]) continue;
+    if (!chosen[i]) continue;
     scopes_[i] = std::make_shared<const Scope>(scope_of(*fleet_[i].intent));
     answers_[i].resize(fleet_[i].drivers.size(), Error{ErrorKind::transient, "not asked"});
     for (std::size_t d = 0; d < fleet_[i].drivers.size(); ++d) observe(i, d, 1);
+    if (open_[i] == 0) ended(i);
   }
-  finish_if_last();
+  if (left_ == 0 && read_.empty()) executor_.defer(callbacks_.bind([this] { pass_on(); }));
 }
 
 void ObserveRound::stop() {
@@ -41,7 +54,7 @@ void ObserveRound::stop() {
 }
 
 void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) {
-  ++open_;
+  ++open_[device];
   auto reply = std::make_shared<DriverReply>();
   Driver* const observed = fleet_[device].drivers[driver]->driver.get();
   const bool is_known = fleet_.carriers(device).traits(driver) != nullptr;
@@ -58,7 +71,7 @@ void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) 
 
 void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                             const Outcome& outcome) {
-  --open_;
+  --open_[device];
   Result<Observation>& answer = answers_[device][driver];
   answer = Error{ErrorKind::transient, fleet_[device].name + ": " + outcome.reason_or("no answer in time")};
   if (outcome == Outcome::returned) {
@@ -72,12 +85,12 @@ void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt,
     return undo_armed(device, driver, attempt);
   if (answer && !is_armed && undone_.contains({device, driver}))
     answer->notes.push_back("what an earlier run had left armed is rolled back");
-  finish_if_last();
+  if (open_[device] == 0) ended(device);
 }
 
 // The next observation shows whether it was rolled back.
 void ObserveRound::undo_armed(std::size_t device, std::size_t driver, int attempt) {
-  ++open_;
+  ++open_[device];
   undone_.emplace(device, driver);
   Driver* const armed = fleet_[device].drivers[driver]->driver.get();
   jobs_.push_back(executor_.start(
@@ -87,24 +100,37 @@ void ObserveRound::undo_armed(std::size_t device, std::size_t driver, int attemp
           .run = [armed, transaction = answers_[device][driver]->armed](
                      const Call& call) { (void)armed->settle(transaction, Settlement::undo, call); },
           .done = callbacks_.bind([this, device, driver, attempt](const Outcome&) {
-            --open_;
-            stopped_ ? finish_if_last() : observe(device, driver, attempt + 1);
+            --open_[device];
+            if (!stopped_) return observe(device, driver, attempt + 1);
+            if (open_[device] == 0) ended(device);
           })}));
 }
 
-void ObserveRound::finish_if_last() {
-  if (open_ == 0) executor_.defer(callbacks_.bind([this] { finish(); }));
+// All of it was read, or not answered for.
+void ObserveRound::ended(std::size_t device) {
+  read_.push_back(device);
+  --left_;
+  if (left_ > 0) {
+    if (timer_ == 0)
+      timer_ = executor_.at(executor_.now() + kPassOn, [this] {
+        timer_ = 0;
+        pass_on();
+      });
+    return;
+  }
+  if (timer_ != 0) executor_.cancel(std::exchange(timer_, 0));
+  if (!std::exchange(passes_on_, true)) executor_.defer(callbacks_.bind([this] { pass_on(); }));
 }
 
-void ObserveRound::finish() {
+void ObserveRound::pass_on() {
+  Part part{.devices = {}, .is_last = left_ == 0};
+  std::ranges::sort(read_);
+  for (const std::size_t i : std::exchange(read_, {}))
+    part.devices.emplace_back(i, compare(fleet_[i], fleet_.carriers(i), std::move(answers_[i])));
+  if (!part.is_last) return some_(std::move(part));
   jobs_.clear();
-  Answer states(fleet_.size());
-  for (std::size_t i = 0; i < fleet_.size(); ++i) {
-    states[i].device = fleet_[i].name;
-    if (chosen_[i]) states[i] = compare(fleet_[i], fleet_.carriers(i), std::move(answers_[i]));
-  }
-  const auto done = std::move(done_);  // which may end this round
-  done(std::move(states));
+  const auto some = std::move(some_);  // which may end this round
+  some(std::move(part));
 }
 
 namespace {
@@ -125,6 +151,7 @@ Observation merged(const std::string& device, std::vector<Observation> parts) {
     std::move(part.unread.begin(), part.unread.end(), std::back_inserter(all.unread));
     std::move(part.incapable.begin(), part.incapable.end(), std::back_inserter(all.incapable));
     std::move(part.notes.begin(), part.notes.end(), std::back_inserter(all.notes));
+    all.facts.merge(part.facts);
   }
   all.have = builder.build();
   return all;

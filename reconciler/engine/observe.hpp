@@ -2,8 +2,9 @@
 //
 // Promises: every driver of every chosen device is read, again if the error is transient; until its traits
 // are known, the same job reads those too; what a driver did not answer for is unread, never absent; armed
-// transactions on a device are reported, and for a leader rolled back before anything else is planned.
-// Single-threaded over the executor.
+// transactions on a device are reported, and for a leader rolled back before anything else is planned. A
+// round that is started in parts passes on what was read after kPassOn at the latest, whatever other devices
+// take. Single-threaded over the executor.
 #pragma once
 
 #include <chrono>
@@ -48,8 +49,17 @@ class ObserveRound {
   ObserveRound(const ObserveRound&) = delete;
   ObserveRound& operator=(const ObserveRound&) = delete;
 
+  // What was read since the last part, in no order; the last part ends the round.
+  struct Part {
+    std::vector<std::pair<std::size_t, DeviceState>> devices;  // by index into the fleet
+    bool is_last = false;
+  };
+  // A choice: readers do work that grows with the fleet for each part.
+  static constexpr std::chrono::milliseconds kPassOn{50};
+
   // Reads all devices at once, each on its own lane.
   void start(std::function<void(Answer)> done);
+  void start_in_parts(std::function<void(Part)> some);
   // Cancels the calls under way: returns what was read so far; the rest is unreachable with
   // ErrorKind::cancelled.
   void stop();
@@ -59,19 +69,23 @@ class ObserveRound {
   void answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                 const Outcome& outcome);
   void undo_armed(std::size_t device, std::size_t driver, int attempt);
-  void finish_if_last();
-  void finish();
+  void ended(std::size_t device);
+  void pass_on();
 
   Fleet& fleet_;
   Executor& executor_;
   const ObserveOptions options_;
-  std::function<void(Answer)> done_;
+  std::function<void(Part)> some_;
   std::vector<bool> chosen_;                              // by device
   std::vector<std::shared_ptr<const Scope>> scopes_;      // by device
   std::vector<DriverAnswers> answers_;                    // by device
   std::set<std::pair<std::size_t, std::size_t>> undone_;  // device, driver: transactions rolled back there
   std::vector<std::uint64_t> jobs_;
-  std::size_t open_ = 0;
+  std::vector<std::size_t> open_;  // by device: its calls under way
+  std::vector<std::size_t> read_;  // devices to be passed on
+  std::size_t left_ = 0;           // that are not passed on, nor in read_
+  std::uint64_t timer_ = 0;
+  bool passes_on_ = false;  // at the end of the turn
   bool stopped_ = false;
   CallbackScope callbacks_;
 };

@@ -7,6 +7,13 @@ namespace lockstep {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// A choice: one that hangs lasts for some seconds, and few devices begin to hang at a time.
+constexpr std::size_t kReadingsMost = 16;
+
+}  // namespace
+
 Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,
              WatchSettings settings, std::function<void(const WatchEvent&)> report)
     : fleet_(fleet),
@@ -30,6 +37,7 @@ void Watch::start(std::function<void(Answer)> done) {
   after_event_.assign(fleet_.size(), Time::min());
   heal_after_.assign(fleet_.size(), Time::min());
   retry_wait_.assign(fleet_.size(), milliseconds::zero());
+  reread_wait_.assign(fleet_.size(), milliseconds::zero());
   // Opens the watches before the first observation, so that nothing falls in between.
   if (Result<Done> opened = open_all(); !opened) return end(std::move(opened.error()));
   for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
@@ -38,7 +46,7 @@ void Watch::start(std::function<void(Answer)> done) {
 
 void Watch::stop() {
   if (std::exchange(stopping_, true)) return;
-  if (round_) round_->stop();
+  for (const auto& [id, reading] : readings_) reading.round->stop();
   end_if_at_rest();
 }
 
@@ -56,7 +64,7 @@ void Watch::retry_declined() {
 }
 
 void Watch::end_if_at_rest() {
-  if (stopping_ && !round_ && !healing_) end(Done{});
+  if (stopping_ && readings_.empty() && !healing_) end(Done{});
 }
 
 void Watch::end(Answer answer) {
@@ -163,12 +171,18 @@ void Watch::wake(std::size_t device, bool by_event) {
     woken->second.due = std::min(woken->second.due, due);
     woken->second.by_event = woken->second.by_event || by_event;
   }
-  if (!healing_ || !healing_->devices.contains(device)) arm(woken->second.due);
+  if (may_read(device)) arm(woken->second.due);
+}
+
+// Otherwise the end of a read, or of the heal, arms the next one.
+bool Watch::may_read(std::size_t device) const {
+  if (read_now_.contains(device) || (healing_ && healing_->devices.contains(device))) return false;
+  return readable_[device] ? readings_.size() < kReadingsMost : !reads_unread_;
 }
 
 // Schedules the next read for `when`, but not before events that came together with it are gathered.
 void Watch::arm(Time when) {
-  if (round_ || stopping_) return;  // the round under way arms it when it ends
+  if (stopping_) return;
   when = std::max(when, executor_.now() + settings_.gather);
   if (gather_timer_ != 0) {
     if (gather_at_ <= when) return;
@@ -184,7 +198,7 @@ void Watch::arm(Time when) {
 void Watch::arm_next() {
   Time next = Time::max();
   for (const auto& [device, woken] : woken_)
-    if (!healing_ || !healing_->devices.contains(device)) next = std::min(next, woken.due);
+    if (may_read(device)) next = std::min(next, woken.due);
   if (next != Time::max()) arm(next);
 }
 
@@ -201,50 +215,82 @@ void Watch::schedule_poll() {
 
 void Watch::observe() {
   if (stopping_) return;
-  observing_.clear();
-  ObserveOptions options = settings_.observe;
-  options.only.clear();
-  for (auto woken = woken_.begin(); woken != woken_.end();) {
-    const bool waits =
-        woken->second.due > executor_.now() || (healing_ && healing_->devices.contains(woken->first));
-    if (waits) {
-      ++woken;
-      continue;
-    }
-    options.only.push_back(woken->first);
-    observing_.insert(*woken);
-    woken = woken_.erase(woken);
-  }
-  if (options.only.empty()) return arm_next();
-  round_.emplace(fleet_, executor_, std::move(options));
-  round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
+  std::vector<std::size_t> readable;
+  std::vector<std::size_t> unread;
+  for (const auto& [device, woken] : woken_)
+    if (woken.due <= executor_.now() && may_read(device))
+      (readable_[device] ? readable : unread).push_back(device);
+  read(std::move(readable), false);
+  read(std::move(unread), true);
+  arm_next();
 }
 
-void Watch::observed(const std::vector<DeviceState>& states) {
-  round_.reset();
-  if (stopping_) return end_if_at_rest();
-  const Time now = executor_.now();
-  for (const auto& [device, woken] : observing_) {
-    if (woken.by_event) {
-      after_event_[device] = now + settings_.event_floor;
-      const auto again = woken_.find(device);
-      if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
-    }
-    ReportChoice choice;
-    choice.overruled = false;
-    DriftReport report = device_report(fleet_, device, states[device], origins_, sources_, choice);
-    if (settings_.observed) settings_.observed(device, states[device], report);
-    if (compare_with_known(device, states[device], std::move(report), woken.since)) confirm(device);
+void Watch::read(std::vector<std::size_t> devices, bool of_unread) {
+  if (devices.empty()) return;
+  const std::uint64_t id = ++reads_;
+  Reading& reading = readings_[id];
+  reading.of_unread = of_unread;
+  reads_unread_ = reads_unread_ || of_unread;
+  for (const std::size_t device : devices) reading.devices.insert(woken_.extract(device));
+  read_now_.insert(devices.begin(), devices.end());
+  ObserveOptions options = settings_.observe;
+  options.only = std::move(devices);
+  reading.round = std::make_unique<ObserveRound>(fleet_, executor_, std::move(options));
+  reading.round->start_in_parts([this, id](const ObserveRound::Part& part) { observed(id, part); });
+}
+
+void Watch::observed(std::uint64_t id, const ObserveRound::Part& part) {
+  Reading& reading = readings_.at(id);
+  std::vector<Wake> woken;
+  for (const auto& [device, state] : part.devices) {
+    woken.push_back(reading.devices.extract(device).mapped());
+    read_now_.erase(device);
   }
+  if (part.is_last) {
+    if (reading.of_unread) reads_unread_ = false;
+    readings_.erase(id);
+  }
+  if (stopping_) return end_if_at_rest();
+  for (std::size_t i = 0; i < part.devices.size(); ++i)
+    observed(part.devices[i].first, part.devices[i].second, woken[i]);
   heal();
   arm_next();
   if (settings_.looked) settings_.looked();
+}
+
+void Watch::observed(std::size_t device, const DeviceState& state, const Wake& woken) {
+  if (woken.by_event) {
+    after_event_[device] = executor_.now() + settings_.event_floor;
+    const auto again = woken_.find(device);
+    if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
+  }
+  ReportChoice choice;
+  choice.overruled = false;
+  DriftReport report = device_report(fleet_, device, state, origins_, sources_, choice);
+  if (settings_.observed) settings_.observed(device, state, report);
+  if (compare_with_known(device, state, std::move(report), woken.since)) confirm(device);
+  reread_later(device, state.complete());
 }
 
 void Watch::confirm(std::size_t device) {
   if (settings_.confirm_after == milliseconds::zero()) return;
   const Time due = executor_.now() + settings_.confirm_after;
   woken_.try_emplace(device, Wake{due, due, false});  // one that is there comes first, and serves as well
+}
+
+// What never came, or will not come by itself, costs a read more with each poll at most.
+void Watch::reread_later(std::size_t device, bool complete) {
+  milliseconds& wait = reread_wait_[device];
+  if (complete || settings_.reread_min == milliseconds::zero()) {
+    wait = milliseconds::zero();
+    return;
+  }
+  wait = std::clamp(2 * wait, settings_.reread_min, std::max(settings_.reread_min, settings_.poll_every));
+  // Of spreading alone: any value will do, and a simulation repeats it.
+  const std::uint64_t mixed = (device + 1) * 0x9e3779b97f4a7c15ULL;
+  const auto spread = wait * static_cast<std::int64_t>(mixed >> 54) / (4 * 1024);
+  const Time due = executor_.now() + wait + spread;
+  woken_.try_emplace(device, Wake{due, due, false});
 }
 
 void Watch::report_item(WatchEvent::Kind kind, DriftEntry item, Time since) {
@@ -327,6 +373,12 @@ Time Watch::due_at(std::size_t device, Time now) const {
   return std::max(first, heal_after_[device]);
 }
 
+// Whether it, or what would be healed with it, is being read.
+bool Watch::is_read_with_far_ends(std::size_t device) const {
+  return std::ranges::any_of(fleet_.with_far_ends({device}),
+                             [this](std::size_t one) { return read_now_.contains(one) && differs(one); });
+}
+
 // Devices with an item that may be healed now, and those that differ at the other ends of their cables, as
 // what must be alike is healed at both ends or at neither; the others follow when their first wait is over.
 std::vector<std::size_t> Watch::due_for_healing() {
@@ -341,6 +393,9 @@ std::vector<std::size_t> Watch::due_for_healing() {
       next = std::min(next, at);
   }
   schedule_healing(next);
+  // The end of that read comes back to them.
+  if (!read_now_.empty())
+    std::erase_if(due, [this](std::size_t device) { return is_read_with_far_ends(device); });
   std::vector<std::size_t> out = fleet_.with_far_ends(due);
   std::erase_if(out, [this](std::size_t device) { return !differs(device); });
   return out;

@@ -5,14 +5,18 @@
 // possibly lost events, all devices of its watcher are observed. All of them are read every `poll_every`, as
 // drivers have events for only some of their rows. The first event triggers a read at once, later ones at
 // most once per `event_floor`; the last is always followed by a read. A watcher that breaks, or can't be
-// opened yet, is reopened, and all its devices are read when it broke and when it is back. An item is
-// reported when it appears and when it clears; one that changes often is reported as flapping once; one that
-// returns after heals is reported each time from the third return on, with the number of returns
+// opened yet, is reopened, and all its devices are read when it broke and when it is back. A device that
+// could not be read completely is read again after `reread_min`, doubled each time and spread by up to a
+// quarter, so that those behind one fault don't come back at once; the poll comes first. One that does not
+// answer delays none that did the last time: they are read apart, and each read is passed on in parts. An
+// item is reported when it appears and when it clears; one that changes often is reported as flapping once;
+// one that returns after heals is reported each time from the third return on, with the number of returns
 // (damping.hpp). Each item has its own earliest time for a heal: its device is due with the first of them,
 // together with those at the other ends of its cables that differ; a heal covers the whole device, so it
 // counts for all items present. One heal at a time: meanwhile all other devices are observed and reported as
 // usual; devices being healed are not read, as their state is only half applied: their events wait, and they
-// are read when the heal is over. Single-threaded over the executor.
+// are read when the heal is over; one that is being read is healed after that. Single-threaded over the
+// executor.
 #pragma once
 
 #include <array>
@@ -63,6 +67,8 @@ struct WatchSettings {
   // some 100 ms, and opening one that does not exist takes some 40 us.
   std::chrono::milliseconds reopen_min{100};
   std::chrono::milliseconds reopen_max{1'000};
+  // For a device that could not be read completely; doubled up to `poll_every`. Zero: with the next poll.
+  std::chrono::milliseconds reread_min{2'000};
   // For devices that were not tried; doubled up to `poll_every`. A choice, as another run has the cluster for
   // seconds at least.
   std::chrono::milliseconds retry_healing{5'000};
@@ -113,6 +119,11 @@ class Watch {
     Time due;
     bool by_event;
   };
+  struct Reading {
+    std::map<std::size_t, Wake> devices;
+    bool of_unread = false;  // devices that could not be read completely the last time
+    std::unique_ptr<ObserveRound> round;
+  };
   struct Healing {
     std::set<std::size_t> devices;
     std::vector<std::pair<std::size_t, Item>> items;  // present when the heal began
@@ -127,8 +138,11 @@ class Watch {
   void arm(Time when);
   void arm_next();
   void schedule_poll();
+  bool may_read(std::size_t device) const;
   void observe();
-  void observed(const std::vector<DeviceState>& states);
+  void read(std::vector<std::size_t> devices, bool of_unread);
+  void observed(std::uint64_t reading, const ObserveRound::Part& part);
+  void observed(std::size_t device, const DeviceState& state, const Wake& woken);
   void end_if_at_rest();
   void end(Answer answer);
   void report_item(WatchEvent::Kind kind, DriftEntry item, Time since);
@@ -137,8 +151,10 @@ class Watch {
   // Whether it is to be confirmed.
   bool compare_with_known(std::size_t device, const DeviceState& state, DriftReport report, Time since);
   void confirm(std::size_t device);
+  void reread_later(std::size_t device, bool complete);
   bool differs(std::size_t device) const;
   Time due_at(std::size_t device, Time now) const;
+  bool is_read_with_far_ends(std::size_t device) const;
   std::vector<std::size_t> due_for_healing();
   void schedule_healing(Time next);
   void heal();
@@ -160,12 +176,15 @@ class Watch {
       reopen_wait_;  // of those that broke and reported nothing since
   std::vector<std::map<Item, DriftEntry>> known_;
   std::vector<bool> readable_;
-  std::vector<Time> heal_after_;                       // by device: set when it was not tried
-  std::vector<std::chrono::milliseconds> retry_wait_;  // by device: the wait; zero: none since it was tried
-  std::vector<Time> after_event_;                      // by device: the earliest read for the next event
+  std::vector<Time> heal_after_;                        // by device: set when it was not tried
+  std::vector<std::chrono::milliseconds> retry_wait_;   // by device: the wait; zero: none since it was tried
+  std::vector<std::chrono::milliseconds> reread_wait_;  // by device: the wait; zero: it was read completely
+  std::vector<Time> after_event_;                       // by device: the earliest read for the next event
   std::map<std::size_t, Wake> woken_;
-  std::map<std::size_t, Wake> observing_;  // those of the round under way
-  std::optional<ObserveRound> round_;
+  std::map<std::uint64_t, Reading> readings_;  // under way: at most kReadingsMost
+  std::uint64_t reads_ = 0;                    // begun so far
+  std::set<std::size_t> read_now_;             // devices of these
+  bool reads_unread_ = false;                  // one of these is Reading::of_unread
   std::optional<Healing> healing_;
   std::uint64_t gather_timer_ = 0;
   Time gather_at_{};  // when it fires

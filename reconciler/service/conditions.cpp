@@ -99,6 +99,7 @@ void Conditions::look(const std::string& type, const Look& look, std::int64_t ge
   show_status(one.shown, status, now);
   one.shown.observed_generation = generation;
   one.shown.proof = proof;
+  one.shown.boot_id = proof ? look.boot_id : "";
   if (proven || look.status == ConditionStatus::unknown) {
     one.shown.reason = look.reason;
     one.shown.message = look.message;
@@ -139,6 +140,7 @@ nlohmann::json Conditions::to_json(WallTime now) {
                                         {"observedGeneration", one.observed_generation},
                                         {"lastTransitionTime", utc_text(one.last_transition)}});
     if (one.proof) json["observedAt"] = utc_text(*one.proof);
+    if (!one.boot_id.empty()) json["bootId"] = printable(one.boot_id);
   }
   return out;
 }

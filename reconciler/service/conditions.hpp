@@ -32,6 +32,7 @@ struct ShownCondition {
   std::int64_t observed_generation = 0;
   WallTime last_transition{};
   std::optional<WallTime> proof{};  // when the devices behind it were last read; none: nothing proves it
+  std::string boot_id{};            // of the one device behind it, at the proof; empty: several, or not known
 };
 
 struct ConditionRow {
@@ -45,6 +46,7 @@ struct Look {
   std::string reason;
   std::string message;
   std::optional<WallTime> proof{};
+  std::string boot_id{};  // as ShownCondition
 };
 
 class Conditions {
@@ -67,8 +69,8 @@ class Conditions {
   std::vector<ShownCondition> shown(WallTime now);
   // When shown() changes next without a look: the earliest end of a proof's life.
   std::optional<WallTime> next_change() const;
-  // [{"type", "status": "True", ..., "observedAt"}], times in RFC 3339 (UTC); the proof is "observedAt", and
-  // is left out where there is none.
+  // [{"type", "status": "True", ..., "observedAt", "bootId"}], times in RFC 3339 (UTC); the proof is
+  // "observedAt" and "bootId", which are left out where there is none.
   nlohmann::json to_json(WallTime now);
 
  private:

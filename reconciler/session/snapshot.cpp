@@ -60,6 +60,7 @@ void SnapshotBoard::observed(std::size_t device, const DeviceState& state, const
   if (!status.complete) status.why_incomplete = state.why_incomplete();
   status.differences = static_cast<std::size_t>(std::ranges::count_if(report.items, &DriftEntry::differs));
   status.boot_id = state.observation.boot_id;
+  status.facts = state.observation.facts;
   add_items(report, status);
   next_.devices[device] = std::make_shared<const DeviceStatus>(std::move(status));
   publish_soon();

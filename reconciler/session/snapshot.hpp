@@ -54,6 +54,7 @@ struct DeviceStatus {
   std::string maintenance{};    // "until 2026-12-01: optics"; empty: it is in service
   bool complete = false;
   std::string boot_id{};
+  Facts facts{};
   DriftCounts counts{};
   std::uint32_t manual = 0;            // as ObjectDrift
   std::vector<DriftEntry> items{};     // the first kItemsKept, those that differ first

@@ -17,6 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr RowId kGpuCount = row("gpu/count");
 constexpr const char* kHidden = "(not shown)";
 using Lines = std::set<std::uint32_t>;
 
@@ -128,6 +129,8 @@ void add_places(const Compiled& compiled, SpecObjects& out) {
   for (const Intent& intent : compiled.intents) {
     const auto device = static_cast<std::uint32_t>(out.devices.size());
     out.devices.push_back(intent.device);
+    const Entry* const gpus = intent.want.find(Path(kGpuCount, {}));
+    out.gpus.push_back(gpus == nullptr ? 0 : static_cast<std::uint32_t>(gpus->value.as_integer()));
     for (const Entry& entry : intent.want.entries()) counter.add(object_of[entry.origin]);
     for (const Claim& claim : intent.claims) counter.add(object_of[claim.origin]);
     counter.move_to(out.all, device);
@@ -146,6 +149,12 @@ void add_policies(const Catalog& catalog, const Compiled& compiled, SpecObjects&
     if (const auto found = governed.find(one.title()); found != governed.end()) one.governs = found->second;
 }
 
+std::optional<SpecObjects::Cost> cost_of(const Catalog& catalog) {
+  for (const Cluster& one : catalog.clusters)
+    if (one.cost.said) return SpecObjects::Cost{one.cost->gpu_hour->number(), *one.cost->currency};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::shared_ptr<const SpecObjects> spec_objects(const OpenedCluster& cluster) {
@@ -153,6 +162,7 @@ std::shared_ptr<const SpecObjects> spec_objects(const OpenedCluster& cluster) {
   out.all = written_in(cluster.catalog);
   add_places(cluster.compiled, out);
   add_policies(cluster.catalog, cluster.compiled, out);
+  out.cost = cost_of(cluster.catalog);
   return std::make_shared<const SpecObjects>(std::move(out));
 }
 

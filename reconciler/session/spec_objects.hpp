@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,15 @@ struct SpecObject {
 };
 
 struct SpecObjects {
+  // Of the Cluster.
+  struct Cost {
+    double gpu_hour = 0;   // in `currency`
+    std::string currency;  // ISO 4217
+  };
   std::vector<std::string> devices;
-  std::vector<SpecObject> all;  // by kind, in the order of kind_rows(), then by name
+  std::vector<std::uint32_t> gpus;  // of each of these, as its specs count them; 0: they say nothing of it
+  std::vector<SpecObject> all;      // by kind, in the order of kind_rows(), then by name
+  std::optional<Cost> cost;         // none: the specs say nothing of it
 };
 
 std::shared_ptr<const SpecObjects> spec_objects(const OpenedCluster& cluster);

@@ -12,7 +12,6 @@ constexpr IdleField idle[] = {
     {"a Finding", ""},
     {"a GitSource", ""},
 
-    {"a Cluster", "cost"},
     {"a Cluster", "onDelete"},
     {"a Cluster", "priority"},
     {"a Cluster", "scheduler"},
@@ -28,6 +27,7 @@ constexpr IdleField idle[] = {
     {"connect", "https"},
     {"connect", "redis"},
     {"connect", "ssh"},
+    {"cost", "tokensPerGpuSecond"},
     {"management", "path"},
 };
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +101,10 @@ struct Incapable {
   bool by_hand = false;
 };
 
+// What a device is, for people: "model", "serial", "kernel", "frr". Never compared. A name is there only if the
+// device says it.
+using Facts = std::map<std::string, std::string>;
+
 struct Observation {
   std::string device;
   Tree have;
@@ -111,6 +116,7 @@ struct Observation {
   std::vector<Incapable> incapable;
   std::vector<std::string> notes;
   std::string armed{};  // the transaction that the device rolls back unless it is settled; empty: none
+  Facts facts{};
 };
 
 }  // namespace lockstep

@@ -133,6 +133,7 @@ std::vector<WireCase> wire_cases() {
   observation.incapable = {{pfc.row(), {}, "veth: no DCB", true}};
   observation.notes = {"lldpd is not running"};
   observation.armed = "e7-c12-s3";
+  observation.facts = {{"kernel", "6.1.0-23-amd64"}, {"serial", "SGH1234"}};
   const Guard guard{.ticket = "e7-c12-s3-1",
                     .revision = "41d2",
                     .epoch = 7,

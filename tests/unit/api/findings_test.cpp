@@ -14,13 +14,13 @@ TEST(Findings, AreTheProblemsThoseThatExplainMostFirst) {
   const DriftReport report = sample_findings();
   const std::vector<NamedFinding> all = findings_in(report);
   ASSERT_EQ(all.size(), 2U);
-  const nlohmann::json port = finding_object(report, all[0], at_second(70), {})["status"];
+  const nlohmann::json port = finding_object(report, all[0], at_second(70), {}, {})["status"];
   EXPECT_EQ(port["kind"], "port");
   EXPECT_EQ(port["devices"], nlohmann::json::array({"leaf0"}));
   EXPECT_EQ(port["evidence"].size(), 2U);
   EXPECT_EQ(port["explains"], 1);
   EXPECT_EQ(port["probableCause"], port["fault"]) << "it explains the other";
-  const nlohmann::json setting = finding_object(report, all[1], at_second(70), {})["status"];
+  const nlohmann::json setting = finding_object(report, all[1], at_second(70), {}, {})["status"];
   EXPECT_EQ(setting["devices"], nlohmann::json::array({"gpu1", "gpu2"})) << "one line";
 }
 
@@ -50,10 +50,34 @@ TEST(Findings, WithoutAKnownCauseNameNone) {
   report.problems.clear();
   const std::vector<NamedFinding> all = findings_in(report);
   ASSERT_EQ(all.size(), 1U);
-  const nlohmann::json status = finding_object(report, all[0], at_second(70), {})["status"];
+  const nlohmann::json status = finding_object(report, all[0], at_second(70), {}, {})["status"];
   EXPECT_EQ(status["kind"], "symptom");
   EXPECT_EQ(status["devicesInAll"], 1);
   EXPECT_FALSE(status.contains("probableCause"));
+}
+
+// Of the hosts that it is about or that have what it explains: each once.
+TEST(Findings, CostWhatTheGpusThereCostWhereThatIsKnown) {
+  const DriftReport report = sample_findings();
+  const std::vector<NamedFinding> all = findings_in(report);
+  const auto status = [&](const NamedFinding& one, const SpecObjects* objects) {
+    return finding_object(report, one, at_second(70), gpu_prices(objects), {})["status"];
+  };
+  SpecObjects objects{.devices = {"gpu1", "gpu2", "gpu3", "leaf0"},
+                      .gpus = {8, 4, 8, 0},
+                      .all = {},
+                      .cost = SpecObjects::Cost{2.5, "EUR"}};
+  const nlohmann::json port = status(all[0], &objects);
+  EXPECT_EQ(port["gpus"], 8) << "of the host whose carrier it takes away";
+  EXPECT_EQ(port["costPerHour"], 20.0);
+  EXPECT_EQ(port["currency"], "EUR");
+  EXPECT_EQ(status(all[1], &objects)["costPerHour"], 30.0);
+  objects.gpus[0] = 0;
+  EXPECT_FALSE(status(all[0], &objects).contains("costPerHour")) << "no GPU is known to be concerned";
+  objects.gpus[0] = 8;
+  objects.cost.reset();
+  EXPECT_FALSE(status(all[0], &objects).contains("costPerHour")) << "no price is known";
+  EXPECT_FALSE(status(all[0], nullptr).contains("gpus"));
 }
 
 TEST(Findings, AreAtMostAThousandWithNamesOfTheirOwn) {

@@ -85,7 +85,10 @@ inline std::map<std::string, ApiObject> sample_objects() {
                                                             {"message", "as the specs want it"},
                                                             {"observedGeneration", 1},
                                                             {"lastTransitionTime", "2026-11-17T00:00:00Z"},
-                                                            {"observedAt", "2026-11-17T00:00:00Z"}}});
+                                                            {"observedAt", "2026-11-17T00:00:00Z"},
+                                                            {"bootId", "b1"}}});
+  const SpecObjects objects{
+      .devices = {"gpu1", "gpu2"}, .gpus = {8, 8}, .all = {}, .cost = SpecObjects::Cost{2.5, "USD"}};
   const ObjectMeta meta{.generation = 2, .resource_version = "0011223344556677-8"};
   const auto device = [&](std::size_t i) {
     KnownDevice out{(*full.devices->named)[i], full.devices->devices[i], {}};
@@ -111,8 +114,8 @@ inline std::map<std::string, ApiObject> sample_objects() {
       {"change-writes", to_object(Kind::change, change_object("pod1", false, sample_change(), true, meta))},
       {"benchmarkrun", to_object(Kind::benchmark_run, run_object(sample_run(), nullptr, meta))},
       {"benchmarkrun-figures", to_object(Kind::benchmark_run, run_object(sample_run(), &figures, meta))},
-      {"finding",
-       to_object(Kind::finding, finding_object(found, findings_in(found)[0], at_second(70), meta))},
+      {"finding", to_object(Kind::finding, finding_object(found, findings_in(found)[0], at_second(70),
+                                                          gpu_prices(&objects), meta))},
       {"event", to_object(Kind::event, event_object(event, "0011223344556677-8", meta))}};
   out.merge(sample_specs(conditions));
   return out;

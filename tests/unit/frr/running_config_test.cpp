@@ -126,6 +126,13 @@ TEST(Speaker, ReadsTheGroupSizeThatBgpdWasBuiltWith) {
   EXPECT_EQ(max_paths_built_in("FRRouting 9\n"), 16);
 }
 
+TEST(Version, IsWhatFrrSaysOfItself) {
+  EXPECT_EQ(version_in(recorded("version.txt")), "8.4.4");
+  EXPECT_EQ(version_in("FRRouting 10.1-dev\n"), "10.1-dev");
+  EXPECT_EQ(version_in("Quagga 1.2\n"), "");
+  EXPECT_EQ(version_in(""), "");
+}
+
 TEST(Sessions, AreReadFromJson) {
   const auto sessions = bgp_sessions_of(recorded("bgp-summary.json"));
   ASSERT_TRUE(sessions);

@@ -46,13 +46,13 @@ TEST(IdleFields, ExistInTheLanguageAndAreListedOnce) {
 TEST(IdleFields, AreReportedSeparatelyWithTheirPlace) {
   const Loaded loaded = load_text("x.yaml",
                                   "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\n"
-                                  "spec:\n  mode: converge\n  cost: {gpuHour: 1, currency: USD}\n");
+                                  "spec:\n  mode: converge\n  scheduler: {kind: none}\n");
   EXPECT_TRUE(loaded.diagnostics.empty());
   ASSERT_EQ(loaded.without_effect.size(), 1U) << "what is within it is not told again";
   const Diagnostic& one = loaded.without_effect[0];
   EXPECT_EQ(one.at, (Position{1, 6, 3}));
   EXPECT_EQ(one.severity, Severity::warning);
-  EXPECT_EQ(one.message, "'cost' in a Cluster has no effect yet: nothing in lockstep reads it");
+  EXPECT_EQ(one.message, "'scheduler' in a Cluster has no effect yet: nothing in lockstep reads it");
 }
 
 TEST(IdleFields, AreReportedUpToTheLimitOfDiagnostics) {

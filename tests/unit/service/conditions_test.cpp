@@ -69,6 +69,25 @@ TEST(Conditions, ShowAStatusAfterTwoLooksThatAgree) {
   EXPECT_EQ(shown.proof, at(2));
 }
 
+// The boot id belongs to the proof: what is shown is proven by that boot and no other.
+TEST(Conditions, CarryTheBootOfTheirProof) {
+  Conditions conditions = three();
+  const auto boot = [&](int second) {
+    for (const auto& one : conditions.to_json(at(second)))
+      if (one["type"] == "Ready") return one.value("bootId", "");
+    return std::string("no Ready");
+  };
+  for (const int second : {1, 2})
+    conditions.look("Ready", {true_, "Yes", "", at(second), "a"}, 1, at(second));
+  EXPECT_EQ(boot(2), "a");
+  conditions.look("Ready", {false_, "No", "", at(3), "b"}, 1, at(3));
+  EXPECT_EQ(boot(3), "a") << "one look is not shown";
+  conditions.look("Ready", {false_, "No", "", at(4), "b"}, 1, at(4));
+  EXPECT_EQ(boot(4), "b");
+  conditions.look("Ready", {unknown, "NotRead", "", std::nullopt, "b"}, 1, at(5));
+  EXPECT_EQ(boot(5), "") << "without a proof there is none";
+}
+
 TEST(Conditions, ShowTheFirstLookAtAnotherQuestionAtOnce) {
   Conditions conditions = three();
   conditions.begin_anew();

@@ -119,6 +119,24 @@ TEST_F(SpecObjectsOf, AreOnTheDevicesWhereTheirEntriesAre) {
     expect_places(opened(std::string(LOCKSTEP_SOURCE_DIR) + "/examples/" + example));
 }
 
+TEST_F(SpecObjectsOf, SayWhatGpusAreThereAndWhatTheyCost) {
+  const auto none = spec_objects(open());
+  EXPECT_FALSE(none->cost);
+  EXPECT_EQ(none->gpus, (std::vector<std::uint32_t>{0, 0, 0}));
+  std::string priced = devices;
+  priced.replace(priced.find("{mode: converge}"), 16,
+                 "{mode: converge, cost: {gpuHour: 2.50, currency: USD}}");
+  folder_.write("specs/devices.yaml",
+                priced +
+                    "---\napiVersion: lockstep.dev/v1alpha1\nkind: HostProfile\n"
+                    "metadata: {name: gpus}\nspec: {selector: {names: \"gpu[1-2]\"}, gpu: {count: 8}}\n");
+  const auto objects = spec_objects(open());
+  ASSERT_TRUE(objects->cost);
+  EXPECT_EQ(objects->cost->gpu_hour, 2.5);
+  EXPECT_EQ(objects->cost->currency, "USD");
+  EXPECT_EQ(objects->gpus, (std::vector<std::uint32_t>{8, 8, 0}));
+}
+
 TEST_F(SpecObjectsOf, AreAsTheirAuthorsWroteThem) {
   const auto objects = spec_objects(open());
   const SpecObject& training = object_called(*objects, "HostProfile/training");

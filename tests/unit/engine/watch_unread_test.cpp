@@ -1,0 +1,208 @@
+// A watch of devices that can't be read, or that do not answer at all: when it reads them again, and that
+// they delay no others. In virtual time.
+#include "cluster.hpp"
+#include "reconciler/engine/watch.hpp"
+#include "test_watcher.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// Fake, for a fault that a simulated device does not have: calls of some devices are never answered, and are
+// abandoned when their time is over.
+class HangingExecutor final : public Executor {
+ public:
+  explicit HangingExecutor(SimulatedExecutor& within) : within_(within) {}
+  Time now() const override { return within_.now(); }
+  WallTime wall_time() const override { return within_.wall_time(); }
+  std::uint64_t start(Job job) override {
+    if (!hang.contains(job.key)) return within_.start(std::move(job));
+    const std::uint64_t id = within_.at(now() + job.timeout, [done = job.done] { done(Outcome::abandoned); });
+    calls_[id] = std::move(job.done);
+    return id;
+  }
+  std::uint64_t at(Time when, std::function<void()> fire) override {
+    return within_.at(when, std::move(fire));
+  }
+  void cancel(std::uint64_t id) override {
+    within_.cancel(id);
+    if (const auto call = calls_.extract(id))
+      within_.defer([done = call.mapped()] { done(Outcome::abandoned); });
+  }
+  void defer(std::function<void()> act) override { within_.defer(std::move(act)); }
+  Result<Done> watch(int descriptor, std::function<void()> readable) override {
+    return within_.watch(descriptor, std::move(readable));
+  }
+  void forget(int descriptor) override { within_.forget(descriptor); }
+  bool step() override { return within_.step(); }
+
+  std::set<std::string> hang;
+
+ private:
+  SimulatedExecutor& within_;
+  std::map<std::uint64_t, std::function<void(const Outcome&)>> calls_;
+};
+
+class WatchUnread : public testing::Test {
+ protected:
+  WatchUnread() {
+    for (const std::string name : {"gpu1", "gpu2", "gpu3"}) {
+      auto& device = cluster.add(name);
+      cluster.want(name, mtu.text(), number(9000));
+      device.set(mtu, number(9000));
+      device.seen = [this, name](const SimulatedCall&) {
+        std::vector<Time>& all = reads[name];
+        // What is tried again at once is one read.
+        if (all.empty() || executor.now() > all.back() + seconds(1)) all.push_back(executor.now());
+      };
+      watchers[name] = std::make_shared<TestWatcher>(Woken{.all = false, .devices = {name}});
+      watch_with(cluster.attached(watchers.size() - 1), watchers[name]);
+    }
+    settings.poll_every = minutes(10);
+  }
+  void at(milliseconds when, std::function<void()> what) { executor.at(Time{} + when, std::move(what)); }
+  void breaks(const std::string& name) {
+    cluster.devices.at(name)->set(mtu, number(1500));
+    watchers.at(name)->signal();
+  }
+  void watch_for(milliseconds length) {
+    std::stop_source stop;
+    at(length, [&stop] { stop.request_stop(); });
+    Watch watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings,
+                [this](const WatchEvent& event) { events.emplace_back(executor.now(), event); });
+    EXPECT_TRUE(pump(executor, watch, stop.get_token()));
+  }
+  std::optional<Time> reported(const std::string& name, WatchEvent::Kind kind) const {
+    for (const auto& [when, event] : events)
+      if (event.item.device == name && event.kind == kind) return when;
+    return std::nullopt;
+  }
+
+  Cluster cluster;
+  HangingExecutor executor{cluster.executor};
+  WatchSettings settings;
+  const Path mtu = entry("interface[rail0]/mtu");
+  std::map<std::string, std::shared_ptr<TestWatcher>> watchers;
+  std::map<std::string, std::vector<Time>> reads;
+  std::vector<std::pair<Time, WatchEvent>> events;
+};
+
+TEST_F(WatchUnread, DeviceIsReadAgainWithBackOffUpToThePoll) {
+  at(seconds(5), [this] {
+    cluster.devices.at("gpu1")->unreachable = true;
+    watchers.at("gpu1")->signal();
+  });
+  watch_for(minutes(60));
+  const std::vector<Time>& all = reads.at("gpu1");
+  ASSERT_GE(all.size(), 10U);
+  milliseconds wait = settings.reread_min;
+  for (std::size_t i = 2; i < 8; ++i, wait *= 2) {
+    EXPECT_GE(all[i] - all[i - 1], wait) << i;
+    EXPECT_LE(all[i] - all[i - 1], wait * 5 / 4 + seconds(1)) << i;
+  }
+  EXPECT_LE(all.size(), 1U + 10U + 2 * 6U) << "at last twice each poll at most";
+  EXPECT_EQ(reads.at("gpu2").size(), 1U + 5U) << "one that can be read is left alone";
+}
+
+TEST_F(WatchUnread, BackOffBeginsAnewAfterACompleteRead) {
+  const auto cut = [this](bool off) {
+    cluster.devices.at("gpu1")->unreachable = off;
+    watchers.at("gpu1")->signal();
+  };
+  at(seconds(5), [=] { cut(true); });
+  at(minutes(3), [=] { cut(false); });
+  at(minutes(4), [=] { cut(true); });
+  watch_for(minutes(5));
+  const std::vector<Time>& all = reads.at("gpu1");
+  const auto anew = std::ranges::lower_bound(all, Time{} + minutes(4));
+  ASSERT_LT(anew + 1, all.end());
+  EXPECT_LE(*(anew + 1) - *anew, settings.reread_min * 5 / 4 + seconds(1));
+}
+
+TEST_F(WatchUnread, DeviceThatReturnsWithoutAnEventIsSeenBeforeThePoll) {
+  at(seconds(5), [this] {
+    cluster.devices.at("gpu1")->unreachable = true;
+    watchers.at("gpu1")->signal();
+  });
+  at(minutes(1), [this] { cluster.devices.at("gpu1")->unreachable = false; });
+  watch_for(minutes(5));
+  ASSERT_TRUE(reported("gpu1", WatchEvent::Kind::unreadable));
+  const auto back = reported("gpu1", WatchEvent::Kind::readable);
+  ASSERT_TRUE(back);
+  EXPECT_LE(*back, Time{} + minutes(2) + seconds(30));
+}
+
+TEST_F(WatchUnread, DevicesBehindOneFaultAreSpread) {
+  for (const auto* name : {"gpu1", "gpu2", "gpu3"})
+    at(seconds(5), [this, name] {
+      cluster.devices.at(name)->unreachable = true;
+      watchers.at(name)->signal();
+    });
+  watch_for(minutes(9));
+  std::set<Time> last;
+  for (const auto& [name, all] : reads) last.insert(all.back());
+  EXPECT_EQ(last.size(), 3U);
+}
+
+TEST_F(WatchUnread, DeviceThatHangsDelaysNoOther) {
+  settings.observe.timeout = seconds(10);
+  executor.hang.insert("gpu1");
+  at(seconds(1), [this] { EXPECT_EQ(reads["gpu2"].size(), 1U) << "the first read is passed on in parts"; });
+  at(seconds(5), [this] { breaks("gpu2"); });  // while the first read of gpu1 hangs
+  at(seconds(60), [this] { breaks("gpu3"); });
+  watch_for(minutes(2));
+  EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::unreadable));
+  const auto first = reported("gpu2", WatchEvent::Kind::appeared);
+  ASSERT_TRUE(first);
+  EXPECT_LT(*first, Time{} + milliseconds(5'500));
+  const auto second = reported("gpu3", WatchEvent::Kind::appeared);
+  ASSERT_TRUE(second);
+  EXPECT_LT(*second, Time{} + milliseconds(60'500));
+}
+
+TEST_F(WatchUnread, StopEndsReadsThatHang) {
+  executor.hang = {"gpu1", "gpu2"};
+  watch_for(seconds(3));
+  EXPECT_LT(executor.now(), Time{} + seconds(4));
+}
+
+// What must be alike at both ends of a cable is healed at both, so not while one end's state is not known.
+TEST_F(WatchUnread, NeitherEndOfACableIsHealedWhileOneIsRead) {
+  settings.observe.timeout = seconds(10);
+  cluster.cable("gpu1", "rail0", "gpu2", "rail0");
+  std::vector<std::pair<Time, std::set<std::string>>> heals;
+  settings.heal = [&](const std::vector<std::size_t>& devices,
+                      const std::function<void(const Tried&)>& done) {
+    std::set<std::string> names;
+    for (const std::size_t device : devices) names.insert(cluster.fleet()[device].name);
+    heals.emplace_back(executor.now(), names);
+    done({});  // declined, so that both differ until the end
+  };
+  at(seconds(5), [this] { breaks("gpu1"); });
+  at(seconds(6), [this] {
+    executor.hang.insert("gpu1");  // it is known to differ
+    watchers.at("gpu1")->signal();
+  });
+  at(seconds(8), [this] { breaks("gpu2"); });
+  at(seconds(9), [this] { breaks("gpu3"); });
+  at(seconds(30), [this] { executor.hang.clear(); });
+  watch_for(minutes(3));
+  std::set<std::string> meanwhile;
+  for (const auto& [when, names] : heals) {
+    if (when > Time{} + seconds(9)) {
+      EXPECT_EQ(names.contains("gpu1"), names.contains("gpu2"));
+    }
+    if (when > Time{} + seconds(6) && when < Time{} + seconds(26))
+      meanwhile.insert(names.begin(), names.end());
+  }
+  EXPECT_EQ(meanwhile, std::set<std::string>{"gpu3"}) << "both reads of gpu1 take until then";
+  EXPECT_TRUE(std::ranges::any_of(heals, [](const auto& one) {
+    return one.first > Time{} + seconds(30) && one.second.contains("gpu1");
+  })) << "afterwards it is tried";
+}
+
+}  // namespace
+}  // namespace lockstep
