@@ -33,6 +33,7 @@ class Fields {
   Result<std::uint64_t> number(const char* name) const;
   Result<bool> flag(const char* name) const;
   Result<std::vector<std::string>> texts(const char* name) const;
+  // What is no text is left out, and so is what exceeds 64 texts or 1024 bytes.
   Result<std::map<std::string, std::string>> named_texts(const char* name) const;
   // nullptr: it is missing.
   Result<const Json*> array(const char* name) const;

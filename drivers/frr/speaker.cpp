@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+
 #include "specs/model/printable.hpp"
 
 namespace lockstep::frr {
@@ -182,7 +183,8 @@ std::int64_t max_paths_built_in(std::string_view show_version) {
 std::string version_in(std::string_view show_version) {
   constexpr std::string_view kName = "FRRouting ";
   if (!show_version.starts_with(kName)) return {};
-  const std::string_view rest = show_version.substr(kName.size());
+  constexpr std::size_t kMost = 40;  // a choice: theirs have some ten
+  const std::string_view rest = show_version.substr(kName.size(), kMost);
   return printable(std::string(rest.substr(0, rest.find_first_of(" \n"))));
 }
 

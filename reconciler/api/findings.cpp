@@ -52,6 +52,7 @@ std::string_view action_of(const ProblemLine& problem) {
 std::uint64_t gpus_of(const DriftReport& report, const ProblemLine& problem, const GpuPrices& prices) {
   std::set<std::string_view> hosts(problem.devices.begin(), problem.devices.end());
   for (const std::size_t item : problem.items) hosts.insert(report.items[item].device);
+  for (const std::size_t one : problem.unobserved) hosts.insert(report.unobserved[one].device);
   std::uint64_t out = 0;
   for (const std::string_view host : hosts)
     if (const auto found = prices.gpus.find(host); found != prices.gpus.end()) out += found->second;

@@ -17,7 +17,11 @@ struct ServerOptions {
   std::string certificate;
   std::string key;
   std::string token_file;
+  bool is_named() const { return !server.empty() || !context.empty(); }
 };
+// Of a command that can ask one.
+inline constexpr const char* kServiceKnowsTwin =
+    "--twin: the service knows whether its cluster is a twin; leave it out";
 
 struct GetOptions {
   ServerOptions at;

@@ -32,7 +32,6 @@ struct PlanOptions {
   std::string sign;  // key that signs the file; empty: not signed
   bool details = false;
   ServerOptions at;  // the service that plans; neither server nor context: this process does
-  bool by_service() const { return !at.server.empty() || !at.context.empty(); }
 };
 int run_plan(const PlanOptions& options, const Console& console);
 int run_plan_by_service(const PlanOptions& options, const Console& console);
@@ -165,7 +164,6 @@ struct HistoryOptions {
   std::optional<Metric> metric;
   std::optional<Statistic> statistic;  // none: median
   ServerOptions at;                    // the service whose history it is; neither server nor context: none
-  bool by_service() const { return !at.server.empty() || !at.context.empty(); }
 };
 int run_history(const HistoryOptions& options, const Console& console);
 int run_history_by_service(const HistoryOptions& options, const Console& console);

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 // What only the state itself can be asked for; empty: nothing of it was asked for.
 std::string why_not_by_service(const HistoryOptions& options) {
-  if (options.source.twin) return "--twin: the service knows whether its cluster is a twin; leave it out";
+  if (options.source.twin) return kServiceKnowsTwin;
   if (options.source.specs != ClusterSource().specs)
     return "SPECS: a service has the history of its own cluster alone";
   if (!options.of.empty())

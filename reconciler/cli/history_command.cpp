@@ -8,7 +8,7 @@
 namespace lockstep {
 
 int run_history(const HistoryOptions& options, const Console& console) {
-  if (options.by_service()) return run_history_by_service(options, console);
+  if (options.at.is_named()) return run_history_by_service(options, console);
   const std::optional<OpenedCluster> cluster = open_cluster(options.source, console);
   if (!cluster) return kExitError;
   const Result<ChangeHistory> history =

@@ -26,7 +26,7 @@ std::string why_not_by_service(const PlanOptions& options) {
   const ClusterSource& source = options.source;
   std::error_code none;
   if (source.twin || !source.link_rate.empty())
-    return "--twin: the service knows whether its cluster is a twin; leave it out";
+    return kServiceKnowsTwin;
   if (source.renumber) return "--renumber: a service takes the numbers of allocations.lock alone";
   if (!options.out.empty())
     return "--out: `apply` takes plans that were made where it runs; without --server or --context, plan "

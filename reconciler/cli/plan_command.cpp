@@ -10,7 +10,7 @@ namespace lockstep {
 int run_plan(const PlanOptions& options, const Console& console) {
   if (!options.out.empty() && !is_plan_file({options.out}))
     return console.fail_usage("--out: a plan file's name ends in .json; `apply` takes any other for specs");
-  if (options.by_service()) return run_plan_by_service(options, console);
+  if (options.at.is_named()) return run_plan_by_service(options, console);
   const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, options.only);
   if (!command) return kExitError;
   ClusterSession& session = **command;

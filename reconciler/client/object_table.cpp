@@ -1,5 +1,7 @@
 #include "reconciler/client/object_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -153,14 +155,24 @@ Cells run_cells(const Json& object, const Looking& by) {
   return out;
 }
 
+// "20.00 USD".
+std::string cost_of(const Json& finding) {
+  const Json* const cost = find_at(finding, "status.costPerHour");
+  if (cost == nullptr || !cost->is_number()) return "-";
+  return fmt::format("{:.2f} {}", cost->get<double>(), text_at(finding, "status.currency"));
+}
+
 Cells finding_cells(const Json& object, const Looking& by) {
   const Json* const devices = find_at(object, "status.devices");
   std::vector<std::string> names;
   if (devices != nullptr && devices->is_array())
     for (const Json& one : *devices)
       if (one.is_string()) names.push_back(one.get<std::string>());
-  Cells out{text_at(object, "metadata.name"), or_dash(text_at(object, "status.kind")),
-            or_dash(fold_hostlist(names)), or_dash(text_at(object, "status.explains")),
+  Cells out{text_at(object, "metadata.name"),
+            or_dash(text_at(object, "status.kind")),
+            or_dash(fold_hostlist(names)),
+            or_dash(text_at(object, "status.explains")),
+            cost_of(object),
             age_at(object, "status.since", by)};
   if (by.wide) {
     out.emplace_back(or_dash(text_at(object, "status.origin")));
@@ -218,8 +230,8 @@ constexpr std::array kColumns{
             "NAME OUTCOME DEVICES> STEPS> AGE TOOK AUTHOR DIGEST REASON", change_cells},
     Columns{"benchmarkruns", "NAME VERDICT PURPOSE CHANGE FIGURES> AGE AUTHOR",
             "NAME VERDICT PURPOSE CHANGE FIGURES> AGE AUTHOR COMMAND VERSION KERNEL CONFIG", run_cells},
-    Columns{"findings", "NAME KIND DEVICES EXPLAINS> AGE FAULT",
-            "NAME KIND DEVICES EXPLAINS> AGE ORIGIN ACTION FAULT", finding_cells},
+    Columns{"findings", "NAME KIND DEVICES EXPLAINS> COST/H> AGE FAULT",
+            "NAME KIND DEVICES EXPLAINS> COST/H> AGE ORIGIN ACTION FAULT", finding_cells},
     Columns{"events", "LAST-SEEN TYPE REASON OBJECT MESSAGE", "LAST-SEEN TYPE REASON OBJECT NAME MESSAGE",
             event_cells}};
 constexpr Columns kOfSpecs{"", "NAME STATUS DEVICES> IN-SYNC> MESSAGE",

@@ -32,20 +32,19 @@ void ObserveRound::start(std::function<void(Answer)> done) {
 
 void ObserveRound::start_in_parts(std::function<void(Part)> some) {
   some_ = std::move(some);
-  std::vector<bool> chosen(fleet_.size(), options_.only.empty());
-  for (const std::size_t device : options_.only) chosen[device] = true;
-  left_ = static_cast<std::size_t>(std::ranges::count(chosen, true));
-  answers_.resize(fleet_.size());
-  scopes_.resize(fleet_.size());
-  open_.resize(fleet_.size());
-  for (std::size_t i = 0; i < fleet_.size(); ++i) {
-    if (!chosen[i]) continue;
-    scopes_[i] = std::make_shared<const Scope>(scope_of(*fleet_[i].intent));
-    answers_[i].resize(fleet_[i].drivers.size(), Error{ErrorKind::transient, "not asked"});
-    for (std::size_t d = 0; d < fleet_[i].drivers.size(); ++d) observe(i, d, 1);
-    if (open_[i] == 0) ended(i);
+  const auto choose = [this](std::size_t device) {
+    Reading& one = reading_[device];
+    one.scope = std::make_shared<const Scope>(scope_of(*fleet_[device].intent));
+    one.answers.resize(fleet_[device].drivers.size(), Error{ErrorKind::transient, "not asked"});
+  };
+  for (const std::size_t device : options_.only) choose(device);
+  for (std::size_t i = 0; options_.only.empty() && i < fleet_.size(); ++i) choose(i);
+  left_ = reading_.size();
+  for (auto& [device, one] : reading_) {
+    for (std::size_t d = 0; d < fleet_[device].drivers.size(); ++d) observe(device, d, 1);
+    if (one.open == 0) ended(device);
   }
-  if (left_ == 0 && read_.empty()) executor_.defer(callbacks_.bind([this] { pass_on(); }));
+  if (reading_.empty()) executor_.defer(callbacks_.bind([this] { pass_on(); }));
 }
 
 void ObserveRound::stop() {
@@ -54,7 +53,8 @@ void ObserveRound::stop() {
 }
 
 void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) {
-  ++open_[device];
+  Reading& one = reading_.at(device);
+  ++one.open;
   auto reply = std::make_shared<DriverReply>();
   Driver* const observed = fleet_[device].drivers[driver]->driver.get();
   const bool is_known = fleet_.carriers(device).traits(driver) != nullptr;
@@ -62,8 +62,8 @@ void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) 
       Job{.key = fleet_[device].name,
           .lane = fleet_[device].lane,
           .timeout = options_.timeout,
-          .run = [reply, observed, is_known, scope = scopes_[device]](
-                     const Call& call) { reply->observe(*observed, is_known, *scope, call); },
+          .run = [reply, observed, is_known,
+                  scope = one.scope](const Call& call) { reply->observe(*observed, is_known, *scope, call); },
           .done = callbacks_.bind([this, reply, device, driver, attempt](const Outcome& outcome) {
             answered(device, driver, attempt, *reply, outcome);
           })}));
@@ -71,8 +71,9 @@ void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) 
 
 void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                             const Outcome& outcome) {
-  --open_[device];
-  Result<Observation>& answer = answers_[device][driver];
+  Reading& one = reading_.at(device);
+  --one.open;
+  Result<Observation>& answer = one.answers[driver];
   answer = Error{ErrorKind::transient, fleet_[device].name + ": " + outcome.reason_or("no answer in time")};
   if (outcome == Outcome::returned) {
     answer = std::move(reply.seen);
@@ -85,30 +86,31 @@ void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt,
     return undo_armed(device, driver, attempt);
   if (answer && !is_armed && undone_.contains({device, driver}))
     answer->notes.push_back("what an earlier run had left armed is rolled back");
-  if (open_[device] == 0) ended(device);
+  if (one.open == 0) ended(device);
 }
 
 // The next observation shows whether it was rolled back.
 void ObserveRound::undo_armed(std::size_t device, std::size_t driver, int attempt) {
-  ++open_[device];
+  Reading& one = reading_.at(device);
+  ++one.open;
   undone_.emplace(device, driver);
   Driver* const armed = fleet_[device].drivers[driver]->driver.get();
   jobs_.push_back(executor_.start(
       Job{.key = fleet_[device].name,
           .lane = fleet_[device].lane,
           .timeout = options_.timeout,
-          .run = [armed, transaction = answers_[device][driver]->armed](
+          .run = [armed, transaction = one.answers[driver]->armed](
                      const Call& call) { (void)armed->settle(transaction, Settlement::undo, call); },
           .done = callbacks_.bind([this, device, driver, attempt](const Outcome&) {
-            --open_[device];
+            const std::size_t open = --reading_.at(device).open;
             if (!stopped_) return observe(device, driver, attempt + 1);
-            if (open_[device] == 0) ended(device);
+            if (open == 0) ended(device);
           })}));
 }
 
 // All of it was read, or not answered for.
 void ObserveRound::ended(std::size_t device) {
-  read_.push_back(device);
+  ended_.push_back(device);
   --left_;
   if (left_ > 0) {
     if (timer_ == 0)
@@ -119,14 +121,14 @@ void ObserveRound::ended(std::size_t device) {
     return;
   }
   if (timer_ != 0) executor_.cancel(std::exchange(timer_, 0));
-  if (!std::exchange(passes_on_, true)) executor_.defer(callbacks_.bind([this] { pass_on(); }));
+  executor_.defer(callbacks_.bind([this] { pass_on(); }));
 }
 
 void ObserveRound::pass_on() {
   Part part{.devices = {}, .is_last = left_ == 0};
-  std::ranges::sort(read_);
-  for (const std::size_t i : std::exchange(read_, {}))
-    part.devices.emplace_back(i, compare(fleet_[i], fleet_.carriers(i), std::move(answers_[i])));
+  std::ranges::sort(ended_);
+  for (const std::size_t i : std::exchange(ended_, {}))
+    part.devices.emplace_back(i, compare(fleet_[i], fleet_.carriers(i), std::move(reading_.at(i).answers)));
   if (!part.is_last) return some_(std::move(part));
   jobs_.clear();
   const auto some = std::move(some_);  // which may end this round

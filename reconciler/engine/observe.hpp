@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,7 +50,7 @@ class ObserveRound {
   ObserveRound(const ObserveRound&) = delete;
   ObserveRound& operator=(const ObserveRound&) = delete;
 
-  // What was read since the last part, in no order; the last part ends the round.
+  // What was read since the last part, in fleet order. Only the last one may end the round.
   struct Part {
     std::vector<std::pair<std::size_t, DeviceState>> devices;  // by index into the fleet
     bool is_last = false;
@@ -65,6 +66,11 @@ class ObserveRound {
   void stop();
 
  private:
+  struct Reading {
+    std::shared_ptr<const Scope> scope;
+    DriverAnswers answers;
+    std::size_t open = 0;  // calls under way
+  };
   void observe(std::size_t device, std::size_t driver, int attempt);
   void answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                 const Outcome& outcome);
@@ -76,16 +82,12 @@ class ObserveRound {
   Executor& executor_;
   const ObserveOptions options_;
   std::function<void(Part)> some_;
-  std::vector<bool> chosen_;                              // by device
-  std::vector<std::shared_ptr<const Scope>> scopes_;      // by device
-  std::vector<DriverAnswers> answers_;                    // by device
+  std::map<std::size_t, Reading> reading_;                // by device: the chosen ones
+  std::vector<std::size_t> ended_;                        // devices to be passed on
+  std::size_t left_ = 0;                                  // devices that have not ended
+  std::uint64_t timer_ = 0;                               // for what has ended, while some are left
   std::set<std::pair<std::size_t, std::size_t>> undone_;  // device, driver: transactions rolled back there
   std::vector<std::uint64_t> jobs_;
-  std::vector<std::size_t> open_;  // by device: its calls under way
-  std::vector<std::size_t> read_;  // devices to be passed on
-  std::size_t left_ = 0;           // that are not passed on, nor in read_
-  std::uint64_t timer_ = 0;
-  bool passes_on_ = false;  // at the end of the turn
   bool stopped_ = false;
   CallbackScope callbacks_;
 };

@@ -7,13 +7,6 @@ namespace lockstep {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-// A choice: one that hangs lasts for some seconds, and few devices begin to hang at a time.
-constexpr std::size_t kReadingsMost = 16;
-
-}  // namespace
-
 Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,
              WatchSettings settings, std::function<void(const WatchEvent&)> report)
     : fleet_(fleet),
@@ -34,6 +27,8 @@ void Watch::start(std::function<void(Answer)> done) {
   done_ = std::move(done);
   known_.resize(fleet_.size());
   readable_.assign(fleet_.size(), true);
+  silent_.assign(fleet_.size(), false);
+  for (std::size_t i = 0; i < fleet_.size(); ++i) never_read_.insert(i);
   after_event_.assign(fleet_.size(), Time::min());
   heal_after_.assign(fleet_.size(), Time::min());
   retry_wait_.assign(fleet_.size(), milliseconds::zero());
@@ -168,16 +163,16 @@ void Watch::wake(std::size_t device, bool by_event) {
   const Time due = by_event ? std::max(now, after_event_[device]) : now;
   const auto [woken, is_new] = woken_.try_emplace(device, Wake{now, due, by_event});
   if (!is_new) {
+    woken->second.since = std::min(woken->second.since, now);
     woken->second.due = std::min(woken->second.due, due);
     woken->second.by_event = woken->second.by_event || by_event;
   }
   if (may_read(device)) arm(woken->second.due);
 }
 
-// Otherwise the end of a read, or of the heal, arms the next one.
+// Otherwise the end of that read, or of the heal, arms the next one.
 bool Watch::may_read(std::size_t device) const {
-  if (read_now_.contains(device) || (healing_ && healing_->devices.contains(device))) return false;
-  return readable_[device] ? readings_.size() < kReadingsMost : !reads_unread_;
+  return !read_now_.contains(device) && !(healing_ && healing_->devices.contains(device));
 }
 
 // Schedules the next read for `when`, but not before events that came together with it are gathered.
@@ -215,23 +210,22 @@ void Watch::schedule_poll() {
 
 void Watch::observe() {
   if (stopping_) return;
-  std::vector<std::size_t> readable;
-  std::vector<std::size_t> unread;
+  std::vector<std::size_t> others;
+  std::vector<std::size_t> silent;
   for (const auto& [device, woken] : woken_)
     if (woken.due <= executor_.now() && may_read(device))
-      (readable_[device] ? readable : unread).push_back(device);
-  read(std::move(readable), false);
-  read(std::move(unread), true);
+      (silent_[device] ? silent : others).push_back(device);
+  read(std::move(others), false);
+  read(std::move(silent), true);
   arm_next();
 }
 
-void Watch::read(std::vector<std::size_t> devices, bool of_unread) {
+void Watch::read(std::vector<std::size_t> devices, bool of_silent) {
   if (devices.empty()) return;
   const std::uint64_t id = ++reads_;
   Reading& reading = readings_[id];
-  reading.of_unread = of_unread;
-  reads_unread_ = reads_unread_ || of_unread;
-  for (const std::size_t device : devices) reading.devices.insert(woken_.extract(device));
+  reading.of_silent = of_silent;
+  for (const std::size_t device : devices) reading.left.insert(woken_.extract(device));
   read_now_.insert(devices.begin(), devices.end());
   ObserveOptions options = settings_.observe;
   options.only = std::move(devices);
@@ -239,20 +233,20 @@ void Watch::read(std::vector<std::size_t> devices, bool of_unread) {
   reading.round->start_in_parts([this, id](const ObserveRound::Part& part) { observed(id, part); });
 }
 
+// What changed together is healed together: when the read that saw it is over. At first, that is when all
+// devices were read.
 void Watch::observed(std::uint64_t id, const ObserveRound::Part& part) {
   Reading& reading = readings_.at(id);
   std::vector<Wake> woken;
   for (const auto& [device, state] : part.devices) {
-    woken.push_back(reading.devices.extract(device).mapped());
+    woken.push_back(reading.left.extract(device).mapped());
     read_now_.erase(device);
+    reading.passed.push_back(device);
   }
-  if (part.is_last) {
-    if (reading.of_unread) reads_unread_ = false;
-    readings_.erase(id);
-  }
-  if (stopping_) return end_if_at_rest();
-  for (std::size_t i = 0; i < part.devices.size(); ++i)
+  if (part.is_last) readings_.erase(id);
+  for (std::size_t i = 0; i < part.devices.size() && !stopping_; ++i)
     observed(part.devices[i].first, part.devices[i].second, woken[i]);
+  if (stopping_) return end_if_at_rest();
   heal();
   arm_next();
   if (settings_.looked) settings_.looked();
@@ -264,6 +258,8 @@ void Watch::observed(std::size_t device, const DeviceState& state, const Wake& w
     const auto again = woken_.find(device);
     if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
   }
+  silent_[device] = !state.reachable;
+  never_read_.erase(device);
   ReportChoice choice;
   choice.overruled = false;
   DriftReport report = device_report(fleet_, device, state, origins_, sources_, choice);
@@ -278,18 +274,18 @@ void Watch::confirm(std::size_t device) {
   woken_.try_emplace(device, Wake{due, due, false});  // one that is there comes first, and serves as well
 }
 
-// What never came, or will not come by itself, costs a read more with each poll at most.
+// What will not come by itself costs a read more with each poll at most. Without a driver nothing comes.
 void Watch::reread_later(std::size_t device, bool complete) {
   milliseconds& wait = reread_wait_[device];
-  if (complete || settings_.reread_min == milliseconds::zero()) {
+  if (complete || fleet_[device].drivers.empty() || settings_.reread_min == milliseconds::zero()) {
     wait = milliseconds::zero();
     return;
   }
   wait = std::clamp(2 * wait, settings_.reread_min, std::max(settings_.reread_min, settings_.poll_every));
-  // Of spreading alone: any value will do, and a simulation repeats it.
-  const std::uint64_t mixed = (device + 1) * 0x9e3779b97f4a7c15ULL;
-  const auto spread = wait * static_cast<std::int64_t>(mixed >> 54) / (4 * 1024);
-  const Time due = executor_.now() + wait + spread;
+  // In eight groups, as each read costs something. Which of them does not matter, but a simulation repeats
+  // it: 2^64 by the golden ratio (Knuth, TAOCP 3, 6.4) mixes the index.
+  const auto group = static_cast<std::int64_t>((device + 1) * 0x9e3779b97f4a7c15ULL >> 61);
+  const Time due = executor_.now() + wait + wait * group / 32;
   woken_.try_emplace(device, Wake{due, due, false});
 }
 
@@ -373,10 +369,16 @@ Time Watch::due_at(std::size_t device, Time now) const {
   return std::max(first, heal_after_[device]);
 }
 
-// Whether it, or what would be healed with it, is being read.
-bool Watch::is_read_with_far_ends(std::size_t device) const {
-  return std::ranges::any_of(fleet_.with_far_ends({device}),
-                             [this](std::size_t one) { return read_now_.contains(one) && differs(one); });
+// Devices whose read is not over, or whose far ends' is not: what must be alike at both ends is not known. Of
+// silent devices it is not known anyway.
+std::vector<std::size_t> Watch::not_settled() const {
+  std::vector<std::size_t> out;
+  for (const auto& [id, reading] : readings_) {
+    if (reading.of_silent) continue;
+    for (const auto& [device, woken] : reading.left) out.push_back(device);
+    out.insert(out.end(), reading.passed.begin(), reading.passed.end());
+  }
+  return fleet_.with_far_ends(out);
 }
 
 // Devices with an item that may be healed now, and those that differ at the other ends of their cables, as
@@ -393,11 +395,12 @@ std::vector<std::size_t> Watch::due_for_healing() {
       next = std::min(next, at);
   }
   schedule_healing(next);
-  // The end of that read comes back to them.
-  if (!read_now_.empty())
-    std::erase_if(due, [this](std::size_t device) { return is_read_with_far_ends(device); });
+  if (!due.empty() && !readings_.empty()) {  // whose ends come back to them
+    const std::vector<std::size_t> wait = not_settled();
+    std::erase_if(due, [&](std::size_t device) { return std::ranges::binary_search(wait, device); });
+  }
   std::vector<std::size_t> out = fleet_.with_far_ends(due);
-  std::erase_if(out, [this](std::size_t device) { return !differs(device); });
+  std::erase_if(out, [this](std::size_t device) { return !differs(device) || read_now_.contains(device); });
   return out;
 }
 
@@ -414,7 +417,7 @@ void Watch::schedule_healing(Time next) {
 }
 
 void Watch::heal() {
-  if (!settings_.heal || healing_) return;
+  if (!settings_.heal || healing_ || !never_read_.empty()) return;
   const std::vector<std::size_t> due = due_for_healing();
   if (due.empty()) return;
   healing_.emplace();
@@ -435,7 +438,9 @@ void Watch::healed(const Tried& tried) {
   for (const std::size_t device : over.devices) {
     retry_later(device, counts.contains(device), now);
     // A second look that is to come anyway stays apart from the first.
-    if (counts.contains(device) || !woken_.contains(device)) wake(device);
+    const auto next = woken_.find(device);
+    const bool is_soon = next != woken_.end() && next->second.due <= now + settings_.confirm_after;
+    if (counts.contains(device) || !is_soon) wake(device);
   }
   arm_next();
 }

@@ -8,15 +8,15 @@
 // opened yet, is reopened, and all its devices are read when it broke and when it is back. A device that
 // could not be read completely is read again after `reread_min`, doubled each time and spread by up to a
 // quarter, so that those behind one fault don't come back at once; the poll comes first. One that does not
-// answer delays none that did the last time: they are read apart, and each read is passed on in parts. An
-// item is reported when it appears and when it clears; one that changes often is reported as flapping once;
-// one that returns after heals is reported each time from the third return on, with the number of returns
+// answer delays no other: each read is passed on in parts, and further ones begin meanwhile. An item is
+// reported when it appears and when it clears; one that changes often is reported as flapping once; one that
+// returns after heals is reported each time from the third return on, with the number of returns
 // (damping.hpp). Each item has its own earliest time for a heal: its device is due with the first of them,
 // together with those at the other ends of its cables that differ; a heal covers the whole device, so it
-// counts for all items present. One heal at a time: meanwhile all other devices are observed and reported as
-// usual; devices being healed are not read, as their state is only half applied: their events wait, and they
-// are read when the heal is over; one that is being read is healed after that. Single-threaded over the
-// executor.
+// counts for all items present. What one read finds is healed together, so after that read, and the first
+// heal after all devices were read. One heal at a time: meanwhile all other devices are observed and reported
+// as usual; devices being healed are not read, as their state is only half applied: their events wait, and
+// they are read when the heal is over. Single-threaded over the executor.
 #pragma once
 
 #include <array>
@@ -120,9 +120,10 @@ class Watch {
     bool by_event;
   };
   struct Reading {
-    std::map<std::size_t, Wake> devices;
-    bool of_unread = false;  // devices that could not be read completely the last time
-    std::unique_ptr<ObserveRound> round;
+    std::map<std::size_t, Wake> left{};  // devices that were not passed on
+    std::vector<std::size_t> passed{};   // the others
+    bool of_silent = false;              // devices that did not answer the last time
+    std::unique_ptr<ObserveRound> round{};
   };
   struct Healing {
     std::set<std::size_t> devices;
@@ -140,7 +141,7 @@ class Watch {
   void schedule_poll();
   bool may_read(std::size_t device) const;
   void observe();
-  void read(std::vector<std::size_t> devices, bool of_unread);
+  void read(std::vector<std::size_t> devices, bool of_silent);
   void observed(std::uint64_t reading, const ObserveRound::Part& part);
   void observed(std::size_t device, const DeviceState& state, const Wake& woken);
   void end_if_at_rest();
@@ -154,7 +155,7 @@ class Watch {
   void reread_later(std::size_t device, bool complete);
   bool differs(std::size_t device) const;
   Time due_at(std::size_t device, Time now) const;
-  bool is_read_with_far_ends(std::size_t device) const;
+  std::vector<std::size_t> not_settled() const;
   std::vector<std::size_t> due_for_healing();
   void schedule_healing(Time next);
   void heal();
@@ -176,15 +177,16 @@ class Watch {
       reopen_wait_;  // of those that broke and reported nothing since
   std::vector<std::map<Item, DriftEntry>> known_;
   std::vector<bool> readable_;
+  std::vector<bool> silent_;                            // did not answer the last time
   std::vector<Time> heal_after_;                        // by device: set when it was not tried
   std::vector<std::chrono::milliseconds> retry_wait_;   // by device: the wait; zero: none since it was tried
   std::vector<std::chrono::milliseconds> reread_wait_;  // by device: the wait; zero: it was read completely
   std::vector<Time> after_event_;                       // by device: the earliest read for the next event
   std::map<std::size_t, Wake> woken_;
-  std::map<std::uint64_t, Reading> readings_;  // under way: at most kReadingsMost
+  std::map<std::uint64_t, Reading> readings_;  // under way
   std::uint64_t reads_ = 0;                    // begun so far
-  std::set<std::size_t> read_now_;             // devices of these
-  bool reads_unread_ = false;                  // one of these is Reading::of_unread
+  std::set<std::size_t> read_now_;             // devices that were not passed on
+  std::set<std::size_t> never_read_;           // not passed on, as yet
   std::optional<Healing> healing_;
   std::uint64_t gather_timer_ = 0;
   Time gather_at_{};  // when it fires

@@ -78,6 +78,7 @@ ProblemLine line_of(const DriftReport& report, const Problem& problem) {
   out.causes = problem.cause.size();
   out.explains = problem.explains.items.size();
   out.unread = problem.explains.unobserved.size();
+  out.unobserved = problem.explains.unobserved;
   out.items = problem.cause.items;
   out.items.insert(out.items.end(), problem.explains.items.begin(), problem.explains.items.end());
   std::set<std::string> devices;
@@ -241,6 +242,7 @@ class Lines {
     same.explains += line.explains;
     same.unread += line.unread;
     same.items.insert(same.items.end(), line.items.begin(), line.items.end());
+    same.unobserved.insert(same.unobserved.end(), line.unobserved.begin(), line.unobserved.end());
   }
   std::vector<ProblemLine> take() {
     for (ProblemLine& one : all_) one.devices = in_order({one.devices.begin(), one.devices.end()});

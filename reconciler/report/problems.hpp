@@ -16,11 +16,12 @@ struct ProblemLine {
   std::string what;    // "bgpd does not answer"
   std::string origin;  // "fabric.yaml:9 mtu": for a setting; else empty
   Problem::Kind kind = Problem::Kind::symptom;
-  bool is_written = false;           // a plan's changes correct it
-  std::size_t causes = 0;            // differences and unread entries that make up the problem
-  std::size_t explains = 0;          // further differences
-  std::size_t unread = 0;            // further entries that could not be read
-  std::vector<std::size_t> items{};  // the report's that the line is about, as cause or explained
+  bool is_written = false;                // a plan's changes correct it
+  std::size_t causes = 0;                 // differences and unread entries that make up the problem
+  std::size_t explains = 0;               // further differences
+  std::size_t unread = 0;                 // further entries that could not be read
+  std::vector<std::size_t> items{};       // the report's that the line is about, as cause or explained
+  std::vector<std::size_t> unobserved{};  // the report's that it explains
 };
 
 std::string_view to_string(Problem::Kind kind);  // "cabling"

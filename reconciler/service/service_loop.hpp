@@ -238,6 +238,7 @@ class ServiceLoop {
   void watch_over();
   bool is_in_force() const;
   std::vector<std::size_t> admit(std::vector<std::size_t> devices, const std::set<std::size_t>& only_effects);
+  void keep_breaker();
   void saw(const WatchEvent& event);
   void heal_failed(const std::string& why, const ApplyReport& report);
   void healed(const Healing& healing);

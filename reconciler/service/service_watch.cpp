@@ -155,10 +155,7 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
   std::erase_if(devices, [&](std::size_t device) {
     return asking.contains(fleet[device].name) && !fit.contains(fleet[device].name);
   });
-  if (nlohmann::json next = breaker_.to_json(); next != record_.breaker) {
-    record_.breaker = std::move(next);
-    unsaved_ = true;
-  }
+  keep_breaker();
   const bool stored = save();
   if (breaker_.is_open() && !was_open)
     happened(ServiceEvent::Kind::breaker_opened, cluster_object(), breaker_.why());
@@ -166,6 +163,14 @@ std::vector<std::size_t> ServiceLoop::admit(std::vector<std::size_t> devices,
   if (!stored || !may || devices.empty()) return {};
   stop_measuring("drift is healed");
   return devices;
+}
+
+// With the next save().
+void ServiceLoop::keep_breaker() {
+  nlohmann::json next = breaker_.to_json();
+  if (next == record_.breaker) return;
+  record_.breaker = std::move(next);
+  unsaved_ = true;
 }
 
 void ServiceLoop::saw(const WatchEvent& event) {
@@ -218,8 +223,7 @@ void ServiceLoop::healed(const Healing& healing) {
   for (std::size_t i = 0; i < std::min(healing.plan.steps.size(), report.steps.size()); ++i)
     if (report.steps[i].writes > 0) written.insert(healing.plan.steps[i].device);
   breaker_.healed(written, now());
-  record_.breaker = breaker_.to_json();
-  unsaved_ = true;
+  keep_breaker();
   note_not_healed(healing);
   turn_soon();
   if (report.verdict == ApplyVerdict::asks && watched_id_) {  // the revision will ask

@@ -58,6 +58,7 @@ struct WatchRequest {
   std::function<void()> looked{};  // after each read of some devices, which the snapshot then has
   std::function<void(const Healing&)> healed{};
   std::function<void(const DriftReport&)> problems{};  // of the current differences (watch_problems.hpp)
+  // Of more differences no causes are sought: the time that takes grows with their square.
   std::size_t problems_most = std::numeric_limits<std::size_t>::max();
   // Devices that it does not heal (any more), as no apply brought them to its specs last.
   std::function<void(const std::vector<std::string>& devices)> stands_back{};

@@ -72,7 +72,8 @@ constexpr Field finding_fields[] = {
     field<&Finding::probable_cause>("probableCause", "the likely root cause"),
     field<&Finding::action>("action", "what is advised, or was done"),
     field<&Finding::action_taken>("actionTaken", "true if it was done"),
-    field<&Finding::cost_per_hour>("costPerHour", "what it costs, in the Cluster's currency"),
+    field<&Finding::cost_per_hour>(
+        "costPerHour", "what the GPUs of the hosts concerned cost an hour, in the Cluster's currency"),
     field<&Finding::since>("since", "when it was first seen"),
     field<&Finding::conditions>("conditions", "in the Kubernetes form"),
 };

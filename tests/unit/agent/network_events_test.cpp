@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "drivers/agent/network.hpp"
 #include "drivers/posix/in_namespace.hpp"
+#include "tests/loopback.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/agent/network_test_fixture.hpp"
 
@@ -229,20 +228,12 @@ TEST_F(EventsTest, ConnectionsEndWhenTheAgentsCertificateExpires) {
   EXPECT_EQ(other.open_connections(), 2U);
 }
 
-void set_loopback_up() {
-  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request{};
-  std::snprintf(request.ifr_name, sizeof(request.ifr_name), "lo");
-  request.ifr_flags = IFF_UP;
-  EXPECT_EQ(::ioctl(socket.number(), SIOCSIFFLAGS, &request), 0);
-}
-
 TEST_F(EventsTest, ConnectsFromTheGivenNetworkNamespace) {
   LOCKSTEP_NEEDS_ROOT("makes network namespaces");
   std::unique_ptr<ScriptedAgent> agent;
   Descriptor netns;
   const auto made = inside_new_namespace("test", [&]() -> Result<Done> {
-    set_loopback_up();
+    EXPECT_TRUE(bring_loopback_up());
     netns = Descriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
     agent = std::make_unique<ScriptedAgent>(gpu1_, stream);
     return Done{};

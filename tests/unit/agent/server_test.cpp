@@ -1,15 +1,13 @@
 #include "reconciler/agent/server.hpp"
 
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <future>
 
 #include "drivers/posix/in_namespace.hpp"
+#include "tests/loopback.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/agent/server_test_fixture.hpp"
 
@@ -394,11 +392,7 @@ TEST_F(ServerListens, InAnotherNetworkNamespace) {
   Descriptor netns;
   ASSERT_TRUE(in_throwaway_namespace([&] {
     netns = Descriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-    const Descriptor any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    ifreq loopback{};
-    std::snprintf(loopback.ifr_name, sizeof loopback.ifr_name, "lo");
-    loopback.ifr_flags = IFF_UP;
-    EXPECT_EQ(::ioctl(any.number(), SIOCSIFFLAGS, &loopback), 0);
+    EXPECT_TRUE(bring_loopback_up());
   }));
   options_.netns_path = "/proc/self/fd/" + std::to_string(netns.number());
   start();

@@ -135,6 +135,7 @@ inline std::string held(const Observation& one) {
   out.add("device", one.device);
   for (const Entry& entry : one.have.entries()) out.add(entry.path.text(), entry.value);
   out.add("boot", one.boot_id);
+  for (const auto& [name, fact] : one.facts) out.add("fact " + name, fact);
   out.add("revision", one.revision);
   for (const Unread& unread : one.unread) {
     out.add("unread", std::vector<RowId>{unread.row});
@@ -315,6 +316,8 @@ class AnyMessage {
     for (std::uint64_t i = random_.below(3); i > 0; --i) out.unread.push_back({row(), {key()}, error()});
     for (std::uint64_t i = random_.below(3); i > 0; --i) out.incapable.push_back({row(), {}, text(), flag()});
     out.notes = texts();
+    for (std::uint64_t i = random_.below(3); i > 0; --i)
+      if (std::string one = text(); one.size() < 1000) out.facts["fact" + std::to_string(i)] = std::move(one);
     return out;
   }
   Receipt receipt() {

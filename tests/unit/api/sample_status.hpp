@@ -89,6 +89,7 @@ inline DeviceStatus drained_device() {
   DeviceStatus out = device_status("gpu2", true, 3, 5);
   out.maintenance = "until 2026-12-01: optics";
   out.boot_id = "8d3e0c6a-1f5b-4f0e-9a65-2f0c4f1f9a11";
+  out.facts = {{"model", "DGXH100"}, {"serial", "1660523000031"}, {"kernel", "6.1.0-23-amd64"}};
   out.counts = {1, 2, 1, 0, 1, 0, 0};
   out.manual = 1;
   DriftEntry item;

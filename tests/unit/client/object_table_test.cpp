@@ -11,6 +11,7 @@
 #include "reconciler/client/object_text.hpp"
 #include "reconciler/store/utc_text.hpp"
 #include "tests/unit/api/fake_desk.hpp"
+#include "tests/unit/api/sample_objects.hpp"
 #include "tests/unit/api/sample_status.hpp"
 
 namespace lockstep::client {
@@ -47,6 +48,14 @@ void expect_lines(const std::string& text, const std::vector<std::string>& lines
     EXPECT_NE(("\n" + text).find("\n" + line + "\n"), std::string::npos) << line << "\nis not in\n" << text;
 }
 
+Json sample_finding() {
+  const SpecObjects objects{
+      .devices = {"gpu1"}, .gpus = {8}, .all = {}, .cost = SpecObjects::Cost{2.5, "USD"}};
+  const DriftReport report = api::sample_findings();
+  return api::finding_object(report, api::findings_in(report)[0], api::at_second(70),
+                             api::gpu_prices(&objects), {});
+}
+
 TEST(ObjectTable, ShowsWhatOneWantsToKnowOfEachKind) {
   EXPECT_EQ(table("devices", served(api::Kind::device)),
             "NAME   ROLE  STATUS                DIFFERENCES  SEEN  MESSAGE\n"
@@ -68,6 +77,9 @@ TEST(ObjectTable, ShowsWhatOneWantsToKnowOfEachKind) {
                                         .object = "Revision/3f2a4155667788990011",
                                         .message = "1 step waits"},
                                        "e1-5", {});
+  EXPECT_EQ(table("findings", {sample_finding()}),
+            "NAME           KIND  DEVICES  EXPLAINS   COST/H  AGE  FAULT\n"
+            "port-d6a1e0b3  port  leaf0           1  20.00 USD  30s  \n");
   EXPECT_EQ(table("events", {event}),
             "LAST-SEEN  TYPE     REASON          OBJECT                 MESSAGE\n"
             "10s        Warning  ApprovalNeeded  revision/3f2a41556677  1 step waits\n");

@@ -1,6 +1,7 @@
 // A watch of devices that can't be read, or that do not answer at all: when it reads them again, and that
 // they delay no others. In virtual time.
 #include "cluster.hpp"
+#include "hanging_executor.hpp"
 #include "reconciler/engine/watch.hpp"
 #include "test_watcher.hpp"
 
@@ -10,41 +11,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-// Fake, for a fault that a simulated device does not have: calls of some devices are never answered, and are
-// abandoned when their time is over.
-class HangingExecutor final : public Executor {
- public:
-  explicit HangingExecutor(SimulatedExecutor& within) : within_(within) {}
-  Time now() const override { return within_.now(); }
-  WallTime wall_time() const override { return within_.wall_time(); }
-  std::uint64_t start(Job job) override {
-    if (!hang.contains(job.key)) return within_.start(std::move(job));
-    const std::uint64_t id = within_.at(now() + job.timeout, [done = job.done] { done(Outcome::abandoned); });
-    calls_[id] = std::move(job.done);
-    return id;
-  }
-  std::uint64_t at(Time when, std::function<void()> fire) override {
-    return within_.at(when, std::move(fire));
-  }
-  void cancel(std::uint64_t id) override {
-    within_.cancel(id);
-    if (const auto call = calls_.extract(id))
-      within_.defer([done = call.mapped()] { done(Outcome::abandoned); });
-  }
-  void defer(std::function<void()> act) override { within_.defer(std::move(act)); }
-  Result<Done> watch(int descriptor, std::function<void()> readable) override {
-    return within_.watch(descriptor, std::move(readable));
-  }
-  void forget(int descriptor) override { within_.forget(descriptor); }
-  bool step() override { return within_.step(); }
-
-  std::set<std::string> hang;
-
- private:
-  SimulatedExecutor& within_;
-  std::map<std::uint64_t, std::function<void(const Outcome&)>> calls_;
-};
 
 class WatchUnread : public testing::Test {
  protected:
@@ -150,17 +116,40 @@ TEST_F(WatchUnread, DevicesBehindOneFaultAreSpread) {
 TEST_F(WatchUnread, DeviceThatHangsDelaysNoOther) {
   settings.observe.timeout = seconds(10);
   executor.hang.insert("gpu1");
-  at(seconds(1), [this] { EXPECT_EQ(reads["gpu2"].size(), 1U) << "the first read is passed on in parts"; });
-  at(seconds(5), [this] { breaks("gpu2"); });  // while the first read of gpu1 hangs
-  at(seconds(60), [this] { breaks("gpu3"); });
+  cluster.devices.at("gpu3")->set(mtu, number(1500));
+  at(seconds(5), [this] { breaks("gpu2"); });
+  at(seconds(30), [this] {  // while silent ones are read
+    cluster.devices.at("gpu3")->set(mtu, number(9000));
+    watchers.at("gpu3")->signal();
+  });
+  at(seconds(31), [this] { watchers.at("gpu1")->signal(); });
   watch_for(minutes(2));
-  EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::unreadable));
-  const auto first = reported("gpu2", WatchEvent::Kind::appeared);
+  const auto unreadable = reported("gpu1", WatchEvent::Kind::unreadable);
+  ASSERT_TRUE(unreadable);
+  EXPECT_GE(*unreadable, Time{} + seconds(20)) << "two tries";
+  const auto first = reported("gpu3", WatchEvent::Kind::appeared);
   ASSERT_TRUE(first);
-  EXPECT_LT(*first, Time{} + milliseconds(5'500));
-  const auto second = reported("gpu3", WatchEvent::Kind::appeared);
+  EXPECT_LT(*first, Time{} + milliseconds(500)) << "the read of all is passed on in parts";
+  const auto second = reported("gpu2", WatchEvent::Kind::appeared);
   ASSERT_TRUE(second);
-  EXPECT_LT(*second, Time{} + milliseconds(60'500));
+  EXPECT_LT(*second, Time{} + milliseconds(5'500)) << "another read begins meanwhile";
+  const auto third = reported("gpu3", WatchEvent::Kind::cleared);
+  ASSERT_TRUE(third);
+  EXPECT_LT(*third, Time{} + milliseconds(30'500));
+}
+
+TEST_F(WatchUnread, ReadsThatComeBeforeTheirTimeAreNotDatedAhead) {
+  at(seconds(5), [this] {
+    cluster.devices.at("gpu1")->unreachable = true;
+    watchers.at("gpu1")->signal();
+  });
+  at(seconds(40), [this] {
+    cluster.devices.at("gpu1")->unreachable = false;
+    breaks("gpu1");
+  });
+  watch_for(minutes(1));
+  EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::appeared));
+  for (const auto& [when, event] : events) EXPECT_GE(event.since_event.count(), 0);
 }
 
 TEST_F(WatchUnread, StopEndsReadsThatHang) {
@@ -169,18 +158,28 @@ TEST_F(WatchUnread, StopEndsReadsThatHang) {
   EXPECT_LT(executor.now(), Time{} + seconds(4));
 }
 
-// What must be alike at both ends of a cable is healed at both, so not while one end's state is not known.
-TEST_F(WatchUnread, NeitherEndOfACableIsHealedWhileOneIsRead) {
-  settings.observe.timeout = seconds(10);
-  cluster.cable("gpu1", "rail0", "gpu2", "rail0");
+class WatchUnreadHeals : public WatchUnread {
+ protected:
+  WatchUnreadHeals() {
+    settings.observe.timeout = seconds(10);
+    settings.heal = [this](const std::vector<std::size_t>& devices,
+                           const std::function<void(const Tried&)>& done) {
+      std::set<std::string> names;
+      for (const std::size_t device : devices) names.insert(cluster.fleet()[device].name);
+      heals.emplace_back(executor.now(), names);
+      if (declines) return done({});
+      for (const std::string& name : names) cluster.devices.at(name)->set(mtu, number(9000));
+      done(devices);
+    };
+  }
+  bool declines = false;
   std::vector<std::pair<Time, std::set<std::string>>> heals;
-  settings.heal = [&](const std::vector<std::size_t>& devices,
-                      const std::function<void(const Tried&)>& done) {
-    std::set<std::string> names;
-    for (const std::size_t device : devices) names.insert(cluster.fleet()[device].name);
-    heals.emplace_back(executor.now(), names);
-    done({});  // declined, so that both differ until the end
-  };
+};
+
+// What must be alike at both ends of a cable is healed at both, so not while a read of one is under way.
+TEST_F(WatchUnreadHeals, NeitherEndOfACableWhileOneIsRead) {
+  cluster.cable("gpu1", "rail0", "gpu2", "rail0");
+  declines = true;  // so that both differ until the end
   at(seconds(5), [this] { breaks("gpu1"); });
   at(seconds(6), [this] {
     executor.hang.insert("gpu1");  // it is known to differ
@@ -188,20 +187,50 @@ TEST_F(WatchUnread, NeitherEndOfACableIsHealedWhileOneIsRead) {
   });
   at(seconds(8), [this] { breaks("gpu2"); });
   at(seconds(9), [this] { breaks("gpu3"); });
-  at(seconds(30), [this] { executor.hang.clear(); });
+  at(seconds(70), [this] { executor.hang.clear(); });
   watch_for(minutes(3));
   std::set<std::string> meanwhile;
-  for (const auto& [when, names] : heals) {
-    if (when > Time{} + seconds(9)) {
-      EXPECT_EQ(names.contains("gpu1"), names.contains("gpu2"));
-    }
-    if (when > Time{} + seconds(6) && when < Time{} + seconds(26))
+  for (const auto& [when, names] : heals)
+    if (when > Time{} + milliseconds(6'500) && when < Time{} + seconds(26))
       meanwhile.insert(names.begin(), names.end());
-  }
-  EXPECT_EQ(meanwhile, std::set<std::string>{"gpu3"}) << "both reads of gpu1 take until then";
+  EXPECT_EQ(meanwhile, std::set<std::string>{"gpu3"}) << "both tries to read gpu1 take until then";
   EXPECT_TRUE(std::ranges::any_of(heals, [](const auto& one) {
-    return one.first > Time{} + seconds(30) && one.second.contains("gpu1");
-  })) << "afterwards it is tried";
+    return one.first > Time{} + seconds(26) && one.first < Time{} + seconds(60) &&
+           one.second.contains("gpu2");
+  })) << "an end that does not answer is not waited for";
+  EXPECT_TRUE(std::ranges::any_of(heals, [](const auto& one) {
+    return one.first > Time{} + seconds(70) && one.second.contains("gpu1") && one.second.contains("gpu2");
+  })) << "afterwards both are tried";
+}
+
+// A rule may depend on who does not answer: that is known only then.
+TEST_F(WatchUnreadHeals, NothingBeforeAllWereReadOnce) {
+  executor.hang.insert("gpu1");
+  cluster.devices.at("gpu2")->set(mtu, number(1500));
+  watch_for(seconds(40));
+  ASSERT_EQ(heals.size(), 1U);
+  const auto unreadable = reported("gpu1", WatchEvent::Kind::unreadable);
+  ASSERT_TRUE(unreadable);
+  EXPECT_GE(heals[0].first, *unreadable);
+}
+
+// Or a circuit breaker would see a few at a time.
+TEST_F(WatchUnreadHeals, WhatOneReadFindsTogether) {
+  at(minutes(1), [this] {
+    for (const auto& [name, device] : cluster.devices) device->set(mtu, number(1500));
+  });
+  watch_for(minutes(11));
+  ASSERT_FALSE(heals.empty());
+  EXPECT_EQ(heals[0].second.size(), 3U) << "though their answers come one by one";
+}
+
+TEST_F(WatchUnreadHeals, AnIncompleteDeviceAgainSoonAfterItWasDeclined) {
+  declines = true;
+  cluster.devices.at("gpu1")->faults.unread = 1;  // always one row
+  at(minutes(5), [this] { breaks("gpu1"); });
+  watch_for(minutes(6));
+  ASSERT_GE(heals.size(), 3U);
+  EXPECT_LE(heals[1].first - heals[0].first, settings.retry_healing + seconds(2));
 }
 
 }  // namespace

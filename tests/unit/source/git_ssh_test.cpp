@@ -2,12 +2,10 @@
 // root; else on that of this machine).
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/loopback.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/source/lab.hpp"
 
@@ -47,13 +46,7 @@ class OwnNetwork {
     if (::geteuid() != 0) return;
     former_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     if (former_ < 0 || ::unshare(CLONE_NEWNET) != 0) throw std::runtime_error("no network namespace");
-    const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ifreq loopback{};
-    std::strcpy(loopback.ifr_name, "lo");
-    loopback.ifr_flags = IFF_UP;
-    const bool up = ::ioctl(any, SIOCSIFFLAGS, &loopback) == 0;
-    ::close(any);
-    if (!up) throw std::runtime_error("its loopback does not come up");
+    if (!bring_loopback_up()) throw std::runtime_error("its loopback does not come up");
   }
   ~OwnNetwork() {
     if (former_ < 0) return;
