@@ -42,7 +42,7 @@ under_tsan() {
 
 # Lints the shipped code for what the compiler does not report (.clang-tidy lists the checks, and why others are off).
 # stderr has thousands of lines that count suppressed warnings of headers: shown only on failure.
-# clang_tidy [MOST]: what the last 40 commits changed, the newest first, and at most MOST units (8 take some three minutes, and
+# clang_tidy [MOST]: what the last 40 commits changed, the newest first, and at most MOST units (6 take some two minutes, and
 # one header can change all). Everything without MOST, or if git does not have these commits (a shallow clone).
 clang_tidy() {
   local changed=build/asan/clang-tidy.changed unit all=() units=() back=0 most=${1:-}
@@ -109,7 +109,7 @@ case $suite in
       under_tsan "${tsan_programs[@]}"
     fi
     phase "clang-tidy"
-    clang_tidy 8
+    clang_tidy 6
     phase "an optimised build"
     optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests print_metrics vm_tests unit_compile perf_plan_fleet
     ;;

@@ -17,7 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr RowId kGpuCount = row("gpu/count");
 constexpr const char* kHidden = "(not shown)";
 using Lines = std::set<std::uint32_t>;
 
@@ -129,8 +128,7 @@ void add_places(const Compiled& compiled, SpecObjects& out) {
   for (const Intent& intent : compiled.intents) {
     const auto device = static_cast<std::uint32_t>(out.devices.size());
     out.devices.push_back(intent.device);
-    const Entry* const gpus = intent.want.find(Path(kGpuCount, {}));
-    out.gpus.push_back(gpus == nullptr ? 0 : static_cast<std::uint32_t>(gpus->value.as_integer()));
+    out.gpus.push_back(gpus_of(intent));
     for (const Entry& entry : intent.want.entries()) counter.add(object_of[entry.origin]);
     for (const Claim& claim : intent.claims) counter.add(object_of[claim.origin]);
     counter.move_to(out.all, device);

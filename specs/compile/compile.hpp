@@ -49,4 +49,7 @@ struct Compiled {
 
 Compiled compile(const Catalog& catalog, const CompileOptions& options = {});
 
+// How many GPUs a host's specs count; 0: they say nothing of it.
+std::uint32_t gpus_of(const Intent& intent);
+
 }  // namespace lockstep

@@ -144,4 +144,9 @@ void add_host_entries(Compilation& c, std::size_t index, ClassEntries& out) {
     profile.add(Path(row("sysctl[*]"), {*name}), value, std::string_view(value->text), "sysctl");
 }
 
+std::uint32_t gpus_of(const Intent& intent) {
+  const Entry* const count = intent.want.find(Path(row("gpu/count"), {}));
+  return count == nullptr ? 0 : static_cast<std::uint32_t>(count->value.as_integer());
+}
+
 }  // namespace lockstep

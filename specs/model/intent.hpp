@@ -101,8 +101,8 @@ struct Incapable {
   bool by_hand = false;
 };
 
-// What a device is, for people: "model", "serial", "kernel", "frr". Never compared. A name is there only if the
-// device says it.
+// What a device is, for people: "model", "serial", "kernel", "frr". Never compared. A name is there only if
+// the device says it.
 using Facts = std::map<std::string, std::string>;
 
 struct Observation {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # kill -9 at random points of gated applies on a running twin, and of the runs that follow, with changes that pass, changes
 # that break the SLO, and manual faults: no change that is not validated yet is forgotten, and none is judged twice.
-# KILLS=10, as on CI (`tests/run.sh soak`: 100), is the number of kills. SEED=N, which is printed, repeats them, as far as the
+# KILLS=6, as on CI (`tests/run.sh soak`: 100), is the number of kills. SEED=N, which is printed, repeats them, as far as the
 # machine's load allows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
-export KILLS=${KILLS:-10} SEED=${SEED:-$RANDOM}
+export KILLS=${KILLS:-6} SEED=${SEED:-$RANDOM}
 echo "SEED=$SEED"
 
 # A gate of a second or two: few pairs, short streams, and a bound that a machine meets under a load of 10 per CPU (there some

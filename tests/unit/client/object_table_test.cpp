@@ -78,8 +78,9 @@ TEST(ObjectTable, ShowsWhatOneWantsToKnowOfEachKind) {
                                         .message = "1 step waits"},
                                        "e1-5", {});
   EXPECT_EQ(table("findings", {sample_finding()}),
-            "NAME           KIND  DEVICES  EXPLAINS   COST/H  AGE  FAULT\n"
-            "port-d6a1e0b3  port  leaf0           1  20.00 USD  30s  \n");
+            "NAME           KIND  DEVICES  EXPLAINS     COST/H  AGE  FAULT\n"
+            "port-4de75d8d  port  leaf0           1  20.00 USD  30s  "
+            "port swp1 is administratively down, desired up\n");
   EXPECT_EQ(table("events", {event}),
             "LAST-SEEN  TYPE     REASON          OBJECT                 MESSAGE\n"
             "10s        Warning  ApprovalNeeded  revision/3f2a41556677  1 step waits\n");
