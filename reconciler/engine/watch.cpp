@@ -28,7 +28,6 @@ void Watch::start(std::function<void(Answer)> done) {
   known_.resize(fleet_.size());
   readable_.assign(fleet_.size(), true);
   silent_.assign(fleet_.size(), false);
-  for (std::size_t i = 0; i < fleet_.size(); ++i) never_read_.insert(i);
   after_event_.assign(fleet_.size(), Time::min());
   heal_after_.assign(fleet_.size(), Time::min());
   retry_wait_.assign(fleet_.size(), milliseconds::zero());
@@ -259,7 +258,6 @@ void Watch::observed(std::size_t device, const DeviceState& state, const Wake& w
     if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
   }
   silent_[device] = !state.reachable;
-  never_read_.erase(device);
   ReportChoice choice;
   choice.overruled = false;
   DriftReport report = device_report(fleet_, device, state, origins_, sources_, choice);
@@ -417,7 +415,7 @@ void Watch::schedule_healing(Time next) {
 }
 
 void Watch::heal() {
-  if (!settings_.heal || healing_ || !never_read_.empty()) return;
+  if (!settings_.heal || healing_) return;
   const std::vector<std::size_t> due = due_for_healing();
   if (due.empty()) return;
   healing_.emplace();

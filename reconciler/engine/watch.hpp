@@ -186,7 +186,6 @@ class Watch {
   std::map<std::uint64_t, Reading> readings_;  // under way
   std::uint64_t reads_ = 0;                    // begun so far
   std::set<std::size_t> read_now_;             // devices that were not passed on
-  std::set<std::size_t> never_read_;           // not passed on, as yet
   std::optional<Healing> healing_;
   std::uint64_t gather_timer_ = 0;
   Time gather_at_{};  // when it fires

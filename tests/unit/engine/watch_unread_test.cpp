@@ -4,6 +4,7 @@
 #include "hanging_executor.hpp"
 #include "reconciler/engine/watch.hpp"
 #include "test_watcher.hpp"
+#include "tests/passing_driver.hpp"
 
 namespace lockstep {
 namespace {
@@ -215,20 +216,39 @@ TEST_F(WatchUnreadHeals, NothingBeforeAllWereReadOnce) {
 }
 
 // Or a circuit breaker would see a few at a time.
-TEST_F(WatchUnreadHeals, WhatOneReadFindsTogether) {
+TEST_F(WatchUnreadHeals, WhatOneReadFindsTogetherAfterIt) {
   at(minutes(1), [this] {
-    for (const auto& [name, device] : cluster.devices) device->set(mtu, number(1500));
+    executor.hang.insert("gpu3");
+    for (const auto* name : {"gpu1", "gpu2"}) cluster.devices.at(name)->set(mtu, number(1500));
   });
   watch_for(minutes(11));
+  const auto first = reported("gpu1", WatchEvent::Kind::appeared);
+  ASSERT_TRUE(first);
+  EXPECT_LT(*first, Time{} + minutes(10) + seconds(1));
   ASSERT_FALSE(heals.empty());
-  EXPECT_EQ(heals[0].second.size(), 3U) << "though their answers come one by one";
+  EXPECT_EQ(heals[0].second, (std::set<std::string>{"gpu1", "gpu2"}));
+  EXPECT_GE(heals[0].first, Time{} + minutes(10) + seconds(20)) << "gpu3 may differ as well";
 }
+
+// One row can never be read.
+class WithoutGovernor final : public PassingDriver {
+ public:
+  using PassingDriver::PassingDriver;
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
+    Result<Observation> seen = PassingDriver::observe(scope, if_not, call);
+    if (seen) seen->unread.push_back({entry("cpu/governor").row(), {}, {ErrorKind::denied, "no permission"}});
+    return seen;
+  }
+};
 
 TEST_F(WatchUnreadHeals, AnIncompleteDeviceAgainSoonAfterItWasDeclined) {
   declines = true;
-  cluster.devices.at("gpu1")->faults.unread = 1;  // always one row
+  cluster.want("gpu1", "cpu/governor", Value::text("performance"));
+  std::unique_ptr<Driver>& driver = cluster.attached(0).driver;
+  driver = std::make_unique<WithoutGovernor>(std::shared_ptr<Driver>(std::move(driver)));
   at(minutes(5), [this] { breaks("gpu1"); });
   watch_for(minutes(6));
+  EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::unreadable));
   ASSERT_GE(heals.size(), 3U);
   EXPECT_LE(heals[1].first - heals[0].first, settings.retry_healing + seconds(2));
 }
