@@ -20,6 +20,7 @@ Result<Done> arrange_mounts(const DevicePlaces& at) {
   (void)::umount2("/sys", MNT_DETACH);
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return errno_error("mount /sys");
   std::error_code ignored;
+  if (!std::filesystem::exists(at.run_dir, ignored)) return Done{};  // the controller's seat has no daemons
   for (const char* folder : {"/run/frr", "/etc/frr"})  // vtysh finds its daemons and vtysh.conf there
     if (std::filesystem::exists(folder, ignored) &&
         ::mount(at.run_dir.c_str(), folder, nullptr, MS_BIND, nullptr) != 0)

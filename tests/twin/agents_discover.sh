@@ -8,6 +8,8 @@ rm -r "$pod"
 cp -r tests/twin/two_hosts "$pod"
 "$lockstep" twin up --agents --link-rate 100Mbps "$pod"
 expect 0 "$lockstep" apply --twin --yes --no-measure $approve "$pod"  # ports are up, and lldpd speaks
+# The controller's seat has no daemons of its own, whatever this machine's FRR has in /run/frr.
+expect 0 "$lockstep" twin exec "$pod" @controller -- ip link show lo
 
 "$lockstep" discover --twin -o json "$pod" >"$work/all.json"
 for device in gpu1 gpu2 leaf0; do "$lockstep" twin exec "$pod" "$device" "$lockstep" discover -o json >"$work/$device.json"; done
