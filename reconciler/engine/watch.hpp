@@ -8,7 +8,7 @@
 // opened yet, is reopened, and all its devices are read when it broke and when it is back. A device that
 // could not be read completely is read again after `reread_min`, doubled each time and spread by up to a
 // quarter, so that those behind one fault don't come back at once; the poll comes first. One that does not
-// answer delays no other: each read is passed on in parts, and further ones begin meanwhile. An item is
+// answer delays no report of another: each read is passed on in parts, and more begin meanwhile. An item is
 // reported when it appears and when it clears; one that changes often is reported as flapping once; one that
 // returns after heals is reported each time from the third return on, with the number of returns
 // (damping.hpp). Each item has its own earliest time for a heal: its device is due with the first of them,
