@@ -24,14 +24,6 @@ void show_status(ShownCondition& shown, ConditionStatus status, WallTime at) {
   if (std::exchange(shown.status, status) != status) shown.last_transition = at;
 }
 
-std::string bounded_message(const std::string& message) {
-  std::string out = printable(message);
-  if (out.size() <= Conditions::kMessageMax) return out;
-  out.resize(Conditions::kMessageMax);
-  if (const auto cut = find_invalid_utf8(out)) out.resize(*cut);
-  return out;
-}
-
 }  // namespace
 
 Conditions::Conditions(std::vector<ConditionRow> rows, WallTime now) {
@@ -136,7 +128,7 @@ nlohmann::json Conditions::to_json(WallTime now) {
         out.emplace_back(nlohmann::json{{"type", one.type},
                                         {"status", status_word(one.status)},
                                         {"reason", one.reason},
-                                        {"message", bounded_message(one.message)},
+                                        {"message", printable(one.message, kMessageMax)},
                                         {"observedGeneration", one.observed_generation},
                                         {"lastTransitionTime", utc_text(one.last_transition)}});
     if (one.proof) json["observedAt"] = utc_text(*one.proof);

@@ -84,4 +84,12 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable(std::string_view text, std::size_t most) {
+  std::string out = printable(text);
+  if (out.size() <= most) return out;
+  out.resize(most);
+  if (const auto cut = find_invalid_utf8(out)) out.resize(*cut);
+  return out;
+}
+
 }  // namespace lockstep

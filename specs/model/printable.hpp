@@ -38,5 +38,7 @@ bool is_hidden(char32_t value);
 std::string visible(std::string_view text, const CodePoint& point, std::size_t offset);
 
 std::string printable(std::string_view text);
+// The same, and what exceeds `most` bytes is cut off, at the end of a character.
+std::string printable(std::string_view text, std::size_t most);
 
 }  // namespace lockstep

@@ -27,12 +27,7 @@ constexpr FactFile kFiles[] = {
 void add(const std::string& name, std::string_view said, Facts& out) {
   const std::string_view text = trimmed(said);
   if (text.empty()) return;
-  std::string shown = printable(std::string(text));
-  if (shown.size() > kFactMax) {
-    shown.resize(kFactMax);
-    if (const auto cut = find_invalid_utf8(shown)) shown.resize(*cut);
-  }
-  out.try_emplace(name, std::move(shown));
+  out.try_emplace(name, printable(text, kFactMax));
 }
 
 // PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"; the quotes of a shell, without escapes in any known file.

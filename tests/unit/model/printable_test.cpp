@@ -34,5 +34,13 @@ RC_GTEST_PROP(Printable, IsIdempotent, (const std::string& bytes)) {
   for (const char c : once) RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
 }
 
+TEST(Printable, IsCutAtTheEndOfACharacter) {
+  EXPECT_EQ(printable("abc", 3), "abc");
+  EXPECT_EQ(printable("abcd", 3), "abc");
+  EXPECT_EQ(printable("ab\xc3\xbc", 3), "ab") << "no half of a character";
+  EXPECT_EQ(printable("ab\xc3\xbc", 4), "ab\xc3\xbc");
+  EXPECT_EQ(printable("a\x1b", 3), "a\\x") << "what is shown is counted";
+}
+
 }  // namespace
 }  // namespace lockstep
