@@ -9,7 +9,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
   libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev libboost1.81-dev
   libhowardhinnant-date-dev tzdata prometheus-cpp-dev libcurl4-openssl-dev
-  libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev frr lldpd iproute2 procps
+  libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev libyang2-dev frr lldpd iproute2 procps
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 lld nftables
