@@ -1,26 +1,10 @@
 #include "drivers/sonic/yang_translation.hpp"
 
+#include "drivers/sonic/text_parts.hpp"
 #include "drivers/sonic/yang_exceptions.hpp"
 
 namespace lockstep::sonic {
 namespace {
-
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n\f\v";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-// The parts between separators, without the blanks around them.
-std::vector<std::string> parts_of(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
-    parts.emplace_back(without_blanks(text.substr(0, end)));
-    text.remove_prefix(end + 1);
-  }
-  parts.emplace_back(without_blanks(text));
-  return parts;
-}
 
 class TableTranslation {
  public:

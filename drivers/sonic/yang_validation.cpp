@@ -124,14 +124,37 @@ class Validation {
       (void)lyd_find_path(data_.tree().get(), said.data_path.c_str(), 0, &node);
     (void)take_message(context_);
     const std::string& path = said.data_path.empty() ? said.schema_path : said.data_path;
-    const ConfigPlace place =
+    ConfigPlace place =
         node != nullptr ? place_of(*node) : ConfigPlace{part_of_path(path, 1), "", part_of_path(path, 3)};
+    if (const lyd_node* const without = node == nullptr ? only_one_without(said.schema_path) : nullptr)
+      place.key = place_of(*without).key;
     // Without its node, it is one of those in its table.
     const bool is_known = std::ranges::any_of(reported_, [&place, node](const ConfigPlace& one) {
       return one.table == place.table &&
              (node == nullptr || (one.key == place.key && one.field == place.field));
     });
     if (!is_known) report(place, message_of(said.text, node));
+  }
+
+  // The only row that lacks this field, which libyang names by its model alone; null: there are several.
+  const lyd_node* only_one_without(const std::string& schema_path) const {
+    const lysc_node* const field =
+        schema_path.empty() ? nullptr : lys_find_path(&context_, nullptr, schema_path.c_str(), 0);
+    const lyd_node* found = nullptr;
+    const lyd_node* top = nullptr;
+    LY_LIST_FOR(data_.tree().get(), top) {
+      const lyd_node* node = nullptr;
+      LYD_TREE_DFS_BEGIN(top, node) {
+        if (field != nullptr && node->schema == field->parent &&
+            lyd_find_sibling_val(lyd_child(node), field, nullptr, 0, nullptr) != LY_SUCCESS) {
+          if (found != nullptr) return nullptr;
+          found = node;
+        }
+        LYD_TREE_DFS_END(top, node)
+      }
+    }
+    (void)take_message(context_);
+    return found;
   }
 
   // What may follow from a value of the row that could not be translated is left out.
