@@ -51,6 +51,7 @@ struct Arguments {
   ClientArguments client;
   std::string host_policy_file;
   std::string host_policy_setting;
+  SonicLintOptions sonic_lint;
   std::string schema_kind;
   bool schema_lists = false;
   std::string shell = "bash";
@@ -159,5 +160,6 @@ void add_twin_commands(CLI::App& app, Arguments& a);
 void add_state_commands(CLI::App& app, Arguments& a);
 void add_host_policy_commands(CLI::App& app, Arguments& a);
 void add_ca_commands(CLI::App& app, Arguments& a);
+void add_sonic_commands(CLI::App& app, Arguments& a);
 
 }  // namespace lockstep

@@ -308,6 +308,7 @@ int run_command_line(int argc, char** argv) {
   add_state_commands(app, arguments);
   add_host_policy_commands(app, arguments);
   add_ca_commands(app, arguments);
+  add_sonic_commands(app, arguments);
   add_completion(app, arguments);
   add_generate_commands(app, arguments);
   refuse_empty_values(app);

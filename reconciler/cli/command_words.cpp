@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 56> kExamples{{
+constexpr std::array<Example, 58> kExamples{{
     {"validate",
      "lockstep validate --strict examples/rail-pod\n"
      "In CI: `lockstep validate --strict --locked --format github specs` (examples/ci)."},
@@ -145,6 +145,12 @@ constexpr std::array<Example, 56> kExamples{{
     {"ca revoke", "lockstep ca revoke lab-ca lab-ca/gpu1.crt"},
     {"ca crl", "lockstep ca crl lab-ca"},
     {"ca show", "lockstep ca show gpu1/gpu1.crt"},
+    {"sonic", "lockstep sonic lint config_db.json"},
+    {"sonic lint",
+     "lockstep sonic lint --yang /usr/local/yang-models config_db.json\n"
+     "  ssh admin@leaf0 sonic-cfggen -d --print-data | lockstep sonic lint - -o json\n"
+     "Exit code 0: valid; 1: errors, each with its table, key and field. SONiC has its models at\n"
+     "/usr/local/yang-models."},
 }};
 
 const CLI::App* below(const CLI::App& app, const std::string& name) {

@@ -208,6 +208,14 @@ int run_host_policy_init(const Console& console);
 int run_host_policy_check(const std::string& named, const Console& console);      // empty: this machine's own
 int run_host_policy_explain(const std::string& setting, const Console& console);  // empty: all settings
 
+enum class SonicFormat : std::uint8_t { config_db, yang };
+struct SonicLintOptions {
+  std::string file;  // "-": standard input
+  SonicFormat format = SonicFormat::config_db;
+  std::string models;  // folder of YANG models; empty: none
+};
+int run_sonic_lint(const SonicLintOptions& options, const Console& console);
+
 int run_schema(const std::string& kind, const Console& console);
 int run_schema_list(const Console& console);
 // `examples`: specs without errors.

@@ -76,12 +76,16 @@ def without_devices(documents, sources):
     documents.check("host-policy", "explain", "sysctl[kernel.panic]", code=2)
     with tempfile.TemporaryDirectory(prefix="lockstep-documents-") as folder:
         of_an_authority(documents, folder)
+        config = Path(folder) / "config_db.json"
+        for mtu, code in (("9100", 0), ("9300", 1)):
+            config.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "mtu": mtu}}, "VLAN": {"V": {}}}))
+            documents.check("sonic", "lint", str(config), code=code)
         subprocess.run(["cp", "-r", pod, f"{folder}/pod"], check=True)
         documents.check("validate", f"{folder}/pod", "--locked", code=1)
         documents.check("lock", f"{folder}/pod")
     return documents.over({"Validation", "Error", "Version", "Code", "Explanation", "RenderedDevice", "SpecDiff",
                            "FaultList", "TwinList", "HostPolicyReport", "HostPermission", "CertificateAuthority",
-                           "Certificate", "RevocationList", "LockReport"})
+                           "Certificate", "RevocationList", "LockReport", "SonicLint"})
 
 
 def of_a_twin(documents, sources, folder):
