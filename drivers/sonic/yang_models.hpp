@@ -6,8 +6,10 @@
 // type, every dangling reference, every missing field and every broken rule (must) is a fault; of other kinds
 // the first that libyang finds is. Numbers and booleans may be texts, as SONiC writes them: "9100" and 9100
 // are the same. libyang writes nothing to standard error. Use an object in one thread at a time.
-// Refuses (invalid_spec): folders without models, and models that libyang does not accept. An import that
-// the folder does not have is an error, wherever else it may be on this machine.
+// libyang 2.1.30 itself loses memory where a rule compares a union: some 50 KB for each check of SONiC's
+// sample of 198 tables. A process that checks for days does so in a child. Refuses (invalid_spec): folders
+// without models, and models that libyang does not accept. An import that the folder does not have is an
+// error, wherever else it may be on this machine.
 #pragma once
 
 #include <cstddef>

@@ -28,14 +28,16 @@ Result<std::string> text_of(const std::string& file) {
 Result<ConfigFindings> findings_in(const SonicLintOptions& options) {
   TRY(const std::string text, text_of(options.file));
   if (options.format == SonicFormat::yang) {
-    TRY(const Json data, parse_bounded_json(text));
+    const Result<Json> data = parse_bounded_json(text);
+    if (!data) return wrap(options.file, data.error());
     TRY(const sonic::YangModels models, sonic::YangModels::load(options.models));
-    return models.check_yang(data);
+    return models.check_yang(*data);
   }
-  TRY(const sonic::ConfigDb config, sonic::parse_config_db(text));
-  if (options.models.empty()) return sonic::check_by_builtin_rules(config);
+  const Result<sonic::ConfigDb> config = sonic::parse_config_db(text);
+  if (!config) return wrap(options.file, config.error());
+  if (options.models.empty()) return sonic::check_by_builtin_rules(*config);
   TRY(const sonic::YangModels models, sonic::YangModels::load(options.models));
-  return models.check(config);
+  return models.check(*config);
 }
 
 Json lint_json(const SonicLintOptions& options, const ConfigFindings& findings) {
