@@ -1,4 +1,4 @@
-// Texts of CONFIG_DB in parts: keys at |, lists at commas.
+// Texts of CONFIG_DB in parts: keys at |, lists at commas. Texts of models in one line.
 #pragma once
 
 #include <string>
@@ -23,6 +23,19 @@ inline std::vector<std::string> parts_of(std::string_view text, char separator) 
   }
   parts.emplace_back(without_blanks(text));
   return parts;
+}
+
+// Runs of blanks as one.
+inline std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  return out;
 }
 
 }  // namespace lockstep::sonic

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "drivers/sonic/yang_rules.hpp"
 #include "drivers/sonic/yang_translation.hpp"
 #include "drivers/sonic/yang_validation.hpp"
 
@@ -22,6 +23,7 @@ ConfigFindings in_order(ConfigFindings findings) {
 
 struct YangModels::Loaded {
   YangSchema schema;
+  Result<YangRules> rules;
 };
 
 YangModels::YangModels(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
@@ -31,7 +33,8 @@ YangModels& YangModels::operator=(YangModels&&) noexcept = default;
 
 Result<YangModels> YangModels::load(const std::string& folder) {
   TRY(YangSchema schema, load_yang_schema(folder));
-  return YangModels(std::make_unique<Loaded>(std::move(schema)));
+  Result<YangRules> rules = compile_yang_rules(schema);
+  return YangModels(std::make_unique<Loaded>(Loaded{std::move(schema), std::move(rules)}));
 }
 
 ConfigFindings YangModels::check(const ConfigDb& config) const {
@@ -52,6 +55,8 @@ ConfigFindings YangModels::check_yang(const nlohmann::json& json) const {
   return in_order(std::move(findings));
 }
 
+const YangSchema& YangModels::schema() const { return loaded_->schema; }
+const Result<YangRules>& YangModels::rules() const { return loaded_->rules; }
 std::size_t YangModels::models() const { return loaded_->schema.modules.size(); }
 std::size_t YangModels::tables() const { return loaded_->schema.tables.size(); }
 

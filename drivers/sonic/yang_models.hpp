@@ -23,6 +23,9 @@
 
 namespace lockstep::sonic {
 
+struct YangRules;
+struct YangSchema;
+
 class YangModels {
  public:
   // The .yang files of the folder, and of the folders in it.
@@ -31,6 +34,10 @@ class YangModels {
   ConfigFindings check(const ConfigDb& config) const;
   // Data that is in the form of the models already: {"sonic-port:sonic-port": {...}}.
   ConfigFindings check_yang(const nlohmann::json& data) const;
+
+  const YangSchema& schema() const;
+  // The same, compiled to be judged row by row; an error where a model has what can't be.
+  const Result<YangRules>& rules() const;
 
   std::size_t models() const;
   std::size_t tables() const;

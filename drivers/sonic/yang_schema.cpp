@@ -113,6 +113,17 @@ const lysc_node* child_of(const lysc_node& parent, std::string_view name) {
   return nullptr;
 }
 
+const lysc_node* row_kind(const lysc_node* kind) {
+  // A row is below its table, and that below the container of its module.
+  while (kind != nullptr) {
+    const lysc_node* const table = lysc_data_parent(kind);
+    const lysc_node* const module = table == nullptr ? nullptr : table->parent;
+    if (module != nullptr && module->parent == nullptr) return kind;
+    kind = table;
+  }
+  return nullptr;
+}
+
 std::vector<const lysc_node*> keys_of(const lysc_node& list) {
   std::vector<const lysc_node*> keys;
   const lysc_node* child = nullptr;

@@ -34,6 +34,8 @@ Result<YangSchema> load_yang_schema(const std::string& folder);
 
 // The data node below `parent` that is called so, also in a choice; null: there is none.
 const lysc_node* child_of(const lysc_node& parent, std::string_view name);
+// The kind of row that a node of the models is in, or is; null: it is above rows.
+const lysc_node* row_kind(const lysc_node* kind);
 // Names of a list's keys, in their order.
 std::vector<const lysc_node*> keys_of(const lysc_node& list);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drivers/sonic/text_parts.hpp"
+
 namespace lockstep::sonic {
 namespace {
 
@@ -27,18 +29,6 @@ std::string message_of(const std::string& said, const lyd_node* node) {
       target == said.npos ? "" : part_of_path(std::string_view(said).substr(target + kTarget.size()), 1);
   if (table.empty() || said[target + kTarget.size()] != '/') return said;
   return "there is no " + std::string(lyd_get_value(node)) + " in " + table;
-}
-
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!blank)
-      out += c;
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
-  }
-  return out;
 }
 
 class Validation {

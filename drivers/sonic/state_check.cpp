@@ -1,0 +1,53 @@
+#include "drivers/sonic/state_check.hpp"
+
+#include "drivers/sonic/builtin_rules.hpp"
+#include "drivers/sonic/yang_models.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+template <class Judge>
+class WholeStates final : public StateCheck {
+ public:
+  WholeStates(ConfigDb from, Judge judge) : config_(std::move(from)), judge_(std::move(judge)) {}
+
+  const ConfigDb& state() const override { return config_; }
+
+  std::vector<ConfigFault> attempt(const ConfigMove& move) override {
+    const ConfigRow* const row = config_.find(move.table, move.key);
+    const ConfigMove back{move.table, move.key, row == nullptr ? std::nullopt : std::optional(*row)};
+    make_move(move, config_);
+    ConfigFindings findings = judge_(config_);
+    if (!findings.valid()) make_move(back, config_);
+    return std::move(findings.faults);
+  }
+
+ private:
+  ConfigDb config_;
+  Judge judge_;
+};
+
+}  // namespace
+
+void make_move(const ConfigMove& move, ConfigDb& config) {
+  if (move.row) {
+    config.tables[move.table].insert_or_assign(move.key, *move.row);
+    return;
+  }
+  const auto table = config.tables.find(move.table);
+  if (table == config.tables.end()) return;
+  table->second.erase(move.key);
+  if (table->second.empty()) config.tables.erase(table);
+}
+
+std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigDb from) {
+  const auto judge = [&models](const ConfigDb& config) { return models.check(config); };
+  return std::make_unique<WholeStates<decltype(judge)>>(std::move(from), judge);
+}
+
+std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from) {
+  const auto judge = [](const ConfigDb& config) { return check_by_builtin_rules(config); };
+  return std::make_unique<WholeStates<decltype(judge)>>(std::move(from), judge);
+}
+
+}  // namespace lockstep::sonic
