@@ -154,7 +154,6 @@ Result<ConfigTable> table_of(const std::string& name, const Json& json) {
     return wrong({name}, "the name of a table has |, which parts it from keys");
   if (!json.is_object())
     return wrong({name}, std::string("a table is an object of rows, not ") + json.type_name());
-  if (json.empty()) return wrong({name}, "a table without rows; leave the table out");
   ConfigTable table;
   for (const auto& [key, row] : json.items()) {
     TRY_DONE(check_name({name}, key, "key"));
@@ -183,7 +182,7 @@ Result<ConfigDb> parse_config_db(std::string_view text) {
   ConfigDb config;
   for (const auto& [name, rows] : json.items()) {
     TRY(ConfigTable table, table_of(name, rows));
-    config.tables.emplace(name, std::move(table));
+    if (!table.empty()) config.tables.emplace(name, std::move(table));
   }
   return config;
 }

@@ -4,11 +4,10 @@
 // Promises: parsing what config_db_json() prints gives the same value, and so does a row through its Redis
 // form. What SONiC's own ConfigDBConnector accepts and changes is changed in the same way: an integer without
 // quotes becomes its text; the field NULL, with which Redis holds a row without fields, is left out; an empty
-// list is read back from Redis as a list of one empty text. Refuses (invalid_spec), naming table, key and
-// field: what would not come back from Redis as it was written (a comma in a list's text, a field that ends
-// in @), and what SONiC would write as Python's word for it: true, false, null, fractions, objects. Refuses
-// keys written twice, tables without rows (SONiC's own patches refuse them), and bytes that are not UTF-8 or
-// zero.
+// list is read back from Redis as a list of one empty text; a table without rows is none. Refuses
+// (invalid_spec), naming table, key and field: what would not come back from Redis as it was written (a comma
+// in a list's text, a field that ends in @), and what SONiC would write as Python's word for it: true, false,
+// null, fractions, objects. Refuses keys written twice, and bytes that are not UTF-8 or zero.
 #pragma once
 
 #include <map>

@@ -39,8 +39,7 @@ class StateCheck {
 
 // Each state is judged whole: slow.
 std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigDb from);
-// Judges what a move can affect. Null: the models have what can't be judged row by row, or `from` is not
-// valid.
+// Judges what a move can affect; `from` is valid. Null: the models have what can't be judged row by row.
 std::unique_ptr<StateCheck> check_changed_rows(const YangModels& models, ConfigDb from);
 // By the built-in rules.
 std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from);

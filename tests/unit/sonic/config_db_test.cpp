@@ -77,7 +77,6 @@ TEST(ConfigDb, ErrorsNameTableKeyAndField) {
   const std::pair<std::string_view, std::string_view> kWrong[] = {
       {R"([])", "CONFIG_DB: the file is an object of tables, not array"},
       {R"({"bgpraw":""})", "table 'bgpraw': a table is an object of rows, not string"},
-      {R"({"PORT":{}})", "table 'PORT': a table without rows; leave the table out"},
       {R"({"PORT":{"Ethernet0":"up"}})",
        "table 'PORT', key 'Ethernet0': a row is an object of fields, not string"},
       {R"({"P|A":{"x":{}}})", "table 'P|A': the name of a table has |, which parts it from keys"},
