@@ -73,17 +73,51 @@ class BuiltinCheck {
   explicit BuiltinCheck(const ConfigDb& config) : config_(config) {}
 
   ConfigFindings all() {
-    for (const auto& [name, rows] : config_.tables) {
-      const auto rule = std::ranges::find(table_rules(), name, &TableRule::table);
-      if (rule == table_rules().end())
-        findings_.without_model.push_back(name);
-      else
-        for (const auto& [key, row] : rows) check_row(*rule, key, row);
-    }
+    for (const auto& [name, rows] : config_.tables)
+      if (!check_table(name)) findings_.without_model.push_back(name);
     return std::move(findings_);
   }
 
+  std::vector<ConfigFault> changed(std::string_view table, std::string_view key) {
+    if (const ConfigRow* const row = config_.find(table, key)) {
+      if (const TableRule* const rule = rule_of(table)) check_row(*rule, std::string(key), *row);
+    } else {
+      for (const TableRule& rule : table_rules())
+        if (refers(rule, table)) check_table(rule.table);
+    }
+    if (std::ranges::any_of(order_rules(), [&](const OrderRule& order) {
+          return order.table == table && order.other_row == key && !key.empty();
+        }))
+      check_table(table);
+    return std::move(findings_.faults);
+  }
+
  private:
+  static const TableRule* rule_of(std::string_view table) {
+    const auto rule = std::ranges::find(table_rules(), table, &TableRule::table);
+    return rule == table_rules().end() ? nullptr : &*rule;
+  }
+
+  // False: no rule is about it.
+  bool check_table(std::string_view name) {
+    const TableRule* const rule = rule_of(name);
+    const auto rows = config_.tables.find(name);
+    if (rule == nullptr || rows == config_.tables.end()) return rule != nullptr;
+    for (const auto& [key, row] : rows->second) check_row(*rule, key, row);
+    return true;
+  }
+
+  static bool refers(const TableRule& rule, std::string_view table) {
+    const auto is_to = [table](const ValueRule* value) {
+      return value != nullptr && value->form == ValueForm::reference && value->words == table;
+    };
+    return is_to(rule.map_field) || is_to(rule.map_value) ||
+           std::ranges::any_of(rule.fields, [&](const FieldRule& one) { return is_to(&one.value); }) ||
+           std::ranges::any_of(rule.keys, [&](const KeyRule& one) {
+             return std::ranges::any_of(one.parts, [&](const ValueRule& part) { return is_to(&part); });
+           });
+  }
+
   void check_row(const TableRule& rule, const std::string& key, const ConfigRow& row) {
     ConfigFault at{std::string(rule.table), key, {}, {}};
     check_key(rule, at);
@@ -239,5 +273,10 @@ class BuiltinCheck {
 }  // namespace
 
 ConfigFindings check_by_builtin_rules(const ConfigDb& config) { return BuiltinCheck(config).all(); }
+
+std::vector<ConfigFault> check_row_by_builtin_rules(const ConfigDb& config, std::string_view table,
+                                                    std::string_view key) {
+  return BuiltinCheck(config).changed(table, key);
+}
 
 }  // namespace lockstep::sonic

@@ -89,5 +89,9 @@ std::span<const ExclusionRule> exclusion_rules();
 
 // What of `config` breaks these rules.
 ConfigFindings check_by_builtin_rules(const ConfigDb& config);
+// The same after a change of one row of a configuration that broke none: looks only at what the row can
+// affect.
+std::vector<ConfigFault> check_row_by_builtin_rules(const ConfigDb& config, std::string_view table,
+                                                    std::string_view key);
 
 }  // namespace lockstep::sonic

@@ -99,7 +99,8 @@ class Planning {
     if (const std::string port = port_of(name); !port.empty() && wanted({"PORT", port}) != nullptr)
       return {Stage::port, port, goes ? kTableOrder.size() - rank : 2 * kTableOrder.size() + rank, name};
     // A port comes up behind its rows.
-    if (name.table == "PORT" && !goes && now(name) != nullptr && has_rows_pending(name.key))
+    if (name.table == "PORT" && !goes && (lowered_.contains(name.key) || has_rows_pending(name.key)) &&
+        now(name) != nullptr)
       return {Stage::port, name.key, 4 * kTableOrder.size(), name};
     if (goes) return {Stage::remove, "", kTableOrder.size() - rank, name};
     return {Stage::make, "", rank, name};
@@ -181,7 +182,9 @@ class Planning {
     const bool was_up = move.table == "PORT" && is_up(now(name));
     faults_ = check_.attempt(move);
     if (!faults_.empty()) return false;
-    if (was_up && move.row && !is_up(&*move.row) && is_up(wanted(name))) plan_.ports_down.push_back(move.key);
+    if (move.table == "PORT" && move.row && !is_up(&*move.row) && is_up(wanted(name)) &&
+        lowered_.insert(move.key).second && was_up)
+      plan_.ports_down.push_back(move.key);
     if (!move.row && wanted(name) != nullptr) plan_.rebuilt.push_back({move.table, move.key, std::nullopt});
     plan_.moves.push_back(move);
     note(name);
@@ -293,6 +296,7 @@ class Planning {
   std::set<Turn> pending_;
   std::map<RowName, Turn> turns_;
   std::map<std::string, std::set<RowName>> of_port_;  // rows that differ and change while the port is down
+  std::set<std::string, std::less<>> lowered_;        // ports that are to come up again
   std::set<std::string, std::less<>> leaving_;        // addresses of rows that are to be deleted
   std::set<std::pair<RowName, std::string>> aside_;
   std::vector<ConfigFault> faults_;  // of the last attempt

@@ -21,7 +21,7 @@ namespace lockstep::sonic {
 struct ConfigPlan {
   std::vector<ConfigMove> moves;
   std::vector<std::string> ports_down;  // shut down and brought up again, in the order of the moves
-  std::vector<ConfigMove> rebuilt;      // rows that were deleted or lost fields only to be made again
+  std::vector<ConfigMove> rebuilt;      // rows that were deleted only to be made again
 };
 
 // `models`: null: none, and the built-in rules judge.

@@ -6,10 +6,11 @@
 namespace lockstep::sonic {
 namespace {
 
+// `judge(config, move)`: what is wrong with the state after the move.
 template <class Judge>
-class WholeStates final : public StateCheck {
+class JudgedStates final : public StateCheck {
  public:
-  WholeStates(ConfigDb from, Judge judge) : config_(std::move(from)), judge_(std::move(judge)) {}
+  JudgedStates(ConfigDb from, Judge judge) : config_(std::move(from)), judge_(std::move(judge)) {}
 
   const ConfigDb& state() const override { return config_; }
 
@@ -17,9 +18,9 @@ class WholeStates final : public StateCheck {
     const ConfigRow* const row = config_.find(move.table, move.key);
     const ConfigMove back{move.table, move.key, row == nullptr ? std::nullopt : std::optional(*row)};
     make_move(move, config_);
-    ConfigFindings findings = judge_(config_);
-    if (!findings.valid()) make_move(back, config_);
-    return std::move(findings.faults);
+    std::vector<ConfigFault> faults = judge_(config_, move);
+    if (!faults.empty()) make_move(back, config_);
+    return faults;
   }
 
  private:
@@ -41,13 +42,17 @@ void make_move(const ConfigMove& move, ConfigDb& config) {
 }
 
 std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigDb from) {
-  const auto judge = [&models](const ConfigDb& config) { return models.check(config); };
-  return std::make_unique<WholeStates<decltype(judge)>>(std::move(from), judge);
+  const auto judge = [&models](const ConfigDb& config, const ConfigMove&) {
+    return models.check(config).faults;
+  };
+  return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), judge);
 }
 
 std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from) {
-  const auto judge = [](const ConfigDb& config) { return check_by_builtin_rules(config); };
-  return std::make_unique<WholeStates<decltype(judge)>>(std::move(from), judge);
+  const auto judge = [](const ConfigDb& config, const ConfigMove& move) {
+    return check_row_by_builtin_rules(config, move.table, move.key);
+  };
+  return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), judge);
 }
 
 }  // namespace lockstep::sonic

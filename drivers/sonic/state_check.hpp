@@ -41,7 +41,7 @@ class StateCheck {
 std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigDb from);
 // Judges what a move can affect; `from` is valid. Null: the models have what can't be judged row by row.
 std::unique_ptr<StateCheck> check_changed_rows(const YangModels& models, ConfigDb from);
-// By the built-in rules.
+// By the built-in rules; `from` is valid.
 std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from);
 
 }  // namespace lockstep::sonic

@@ -52,6 +52,7 @@ struct Arguments {
   std::string host_policy_file;
   std::string host_policy_setting;
   SonicLintOptions sonic_lint;
+  SonicPlanOptions sonic_plan;
   std::string schema_kind;
   bool schema_lists = false;
   std::string shell = "bash";

@@ -214,7 +214,13 @@ struct SonicLintOptions {
   SonicFormat format = SonicFormat::config_db;
   std::string models;  // folder of YANG models; empty: none
 };
+struct SonicPlanOptions {
+  std::string current;  // files; "-": standard input
+  std::string target;
+  std::string models;  // folder of YANG models; empty: none
+};
 int run_sonic_lint(const SonicLintOptions& options, const Console& console);
+int run_sonic_plan(const SonicPlanOptions& options, const Console& console);
 
 int run_schema(const std::string& kind, const Console& console);
 int run_schema_list(const Console& console);

@@ -8,12 +8,6 @@
 namespace lockstep::sonic {
 namespace {
 
-// How much is tried: 1 in the fast suite; the long one and `soak` set more.
-std::size_t effort() {
-  const char* const asked = std::getenv("LOCKSTEP_SONIC_EFFORT");
-  return asked == nullptr ? 1 : std::stoul(asked);
-}
-
 class ConfigPlans : public testing::Test {
  protected:
   void SetUp() override { LOCKSTEP_NEEDS_SONIC_YANG(); }
@@ -44,7 +38,8 @@ TEST_F(ConfigPlans, BetweenRandomPairsOfValidConfigurationsEachStateIsValid) {
     const ConfigDb& from = all[random() % all.size()];
     const ConfigDb& to = all[random() % all.size()];
     const Result<ConfigPlan> plan = plan_config(&sonic_models(), from, to);
-    ASSERT_TRUE(plan) << plan.error().text() << "\nfrom " << config_db_json(from) << "to " << config_db_json(to);
+    ASSERT_TRUE(plan) << plan.error().text() << "\nfrom " << config_db_json(from) << "to "
+                      << config_db_json(to);
     replay(*plan, from, to, 10);
     if (HasFatalFailure()) return;
   }

@@ -1,12 +1,20 @@
 // Valid configurations of SONiC, from its own conformance data and samples.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "drivers/sonic/yang_schema.hpp"
 #include "tests/unit/sonic/yang_conformance.hpp"
 
 namespace lockstep::sonic {
+
+// How much is tried: 1 in the fast suite; the long one and `soak` set more.
+inline std::size_t effort() {
+  const char* const asked = std::getenv("LOCKSTEP_SONIC_EFFORT");
+  return asked == nullptr ? 1 : std::stoul(asked);
+}
 
 inline ConfigDb sample_config() {
   const auto json =

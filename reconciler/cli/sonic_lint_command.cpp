@@ -1,13 +1,11 @@
-// `lockstep sonic`: configurations of SONiC switches, in files.
-#include <unistd.h>
-
+// `lockstep sonic lint`: what is wrong with a configuration of a SONiC switch.
 #include <nlohmann/json.hpp>
 
 #include "drivers/sonic/builtin_rules.hpp"
 #include "drivers/sonic/yang_models.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/sonic_files.hpp"
 #include "reconciler/report/table.hpp"
-#include "specs/files/read_file.hpp"
 #include "specs/model/bounded_json.hpp"
 
 namespace lockstep {
@@ -17,27 +15,18 @@ using Json = nlohmann::json;
 using sonic::ConfigFault;
 using sonic::ConfigFindings;
 
-constexpr std::size_t kConfigMax = std::size_t{64} << 20;  // bytes; a switch of 512 ports has some 5 MB
-
-Result<std::string> text_of(const std::string& file) {
-  FileText read = file == "-" ? read_open(STDIN_FILENO, kConfigMax) : read_named(file, kConfigMax);
-  if (!read) return Error{ErrorKind::refused, file + ": " + read.why};
-  return std::move(read.text);
-}
-
 Result<ConfigFindings> findings_in(const SonicLintOptions& options) {
-  TRY(const std::string text, text_of(options.file));
   if (options.format == SonicFormat::yang) {
+    TRY(const std::string text, sonic_text(options.file));
     const Result<Json> data = parse_bounded_json(text);
     if (!data) return wrap(options.file, data.error());
     TRY(const sonic::YangModels models, sonic::YangModels::load(options.models));
     return models.check_yang(*data);
   }
-  const Result<sonic::ConfigDb> config = sonic::parse_config_db(text);
-  if (!config) return wrap(options.file, config.error());
-  if (options.models.empty()) return sonic::check_by_builtin_rules(*config);
+  TRY(const sonic::ConfigDb config, sonic_config(options.file));
+  if (options.models.empty()) return sonic::check_by_builtin_rules(config);
   TRY(const sonic::YangModels models, sonic::YangModels::load(options.models));
-  return models.check(*config);
+  return models.check(config);
 }
 
 Json lint_json(const SonicLintOptions& options, const ConfigFindings& findings) {
@@ -58,9 +47,7 @@ std::string lint_text(const SonicLintOptions& options, const ConfigFindings& fin
                       const Terminal& terminal) {
   std::string out;
   for (const ConfigFault& fault : findings.faults) {
-    std::string place = printable(fault.table);
-    for (const std::string& part : {fault.key, fault.field})
-      if (!part.empty()) place += (place.empty() ? "" : " ") + printable(part);
+    const std::string place = sonic_place(fault);
     out +=
         terminal.paint(Ink::red, place.empty() ? "the file" : place) + ": " + printable(fault.message) + "\n";
   }
