@@ -80,12 +80,18 @@ def without_devices(documents, sources):
         for mtu, code in (("9100", 0), ("9300", 1)):
             config.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "mtu": mtu}}, "VLAN": {"V": {}}}))
             documents.check("sonic", "lint", str(config), code=code)
+        wanted = Path(folder) / "wanted.json"
+        wanted.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "2", "speed": "100000"}}}))
+        documents.check("sonic", "plan", str(config), str(wanted), code=1)
+        config.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "admin_status": "up"}},
+                                      "QUEUE": {"Ethernet0|3": {}}}))
+        documents.check("sonic", "plan", str(config), str(wanted))
         subprocess.run(["cp", "-r", pod, f"{folder}/pod"], check=True)
         documents.check("validate", f"{folder}/pod", "--locked", code=1)
         documents.check("lock", f"{folder}/pod")
     return documents.over({"Validation", "Error", "Version", "Code", "Explanation", "RenderedDevice", "SpecDiff",
                            "FaultList", "TwinList", "HostPolicyReport", "HostPermission", "CertificateAuthority",
-                           "Certificate", "RevocationList", "LockReport", "SonicLint"})
+                           "Certificate", "RevocationList", "LockReport", "SonicLint", "SonicPlan"})
 
 
 def of_a_twin(documents, sources, folder):

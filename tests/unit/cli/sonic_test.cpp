@@ -1,5 +1,5 @@
-// `lockstep sonic lint`: what it prints and how it ends. The checks themselves are judged in
-// tests/unit/sonic.
+// `lockstep sonic lint` and `plan`: what they print and how they end. Checks and plans themselves are judged
+// in tests/unit/sonic.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -49,8 +49,8 @@ TEST_F(SonicLint, WithoutModelsSaysSo) {
   const Answer wrong = lint(kWrong);
   EXPECT_EQ(wrong.code, 1) << wrong.err;
   EXPECT_EQ(wrong.out,
-            "PORT_QOS_MAP global dscp_to_tc_map: there is no A in DSCP_TO_TC_MAP\n"
-            "PORT_QOS_MAP global pfc_enable: '3,9' is not a list of priorities from 0 to 7, such as 3,4\n"
+            "PORT_QOS_MAP|global dscp_to_tc_map: there is no A in DSCP_TO_TC_MAP\n"
+            "PORT_QOS_MAP|global pfc_enable: '3,9' is not a list of priorities from 0 to 7, such as 3,4\n"
             "no YANG models were given (--yang DIR): only the built-in rules were checked\n" +
                 file + ": 2 errors\n");
 }
@@ -75,13 +75,90 @@ TEST_F(SonicLint, ModelsDecideWhereTheyAreGiven) {
       lint(R"({"QUAY": {"A1": {"length": "9"}}, "VLAN": {"Vlan1": {}}})", {"--yang", models()});
   EXPECT_EQ(wrong.code, 1) << wrong.err;
   EXPECT_EQ(wrong.out,
-            "QUAY A1 length: Unsatisfied range - value \"9\" is out of the allowed range\n"
+            "QUAY|A1 length: Unsatisfied range - value \"9\" is out of the allowed range\n"
             "without a model, not checked: VLAN\n" +
                 file + ": 1 error\n");
   const Answer good = lint(R"({"sonic-harbour:sonic-harbour": {"QUAY": {"QUAY_LIST": [{"name": "A1"}]}}})",
                            {"--yang", models(), "--format", "yang", "-o", "json"});
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   EXPECT_EQ(nlohmann::json::parse(good.out)["models"], models());
+}
+
+class SonicPlan : public SonicLint {
+ protected:
+  Answer plan(const std::string& current, const std::string& target,
+              std::vector<std::string> words = {}) const {
+    const std::string wanted = file + ".wanted";
+    std::ofstream(file) << current;
+    std::ofstream(wanted) << target;
+    words.insert(words.begin(), {"sonic", "plan", file, wanted});
+    return say(words);
+  }
+};
+
+constexpr const char* kTwoMaps = R"({
+  "PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "admin_status": "up"}},
+  "DSCP_TO_TC_MAP": {"A": {"26": "3"}},
+  "PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "A", "pfc_enable": "3"}}})";
+constexpr const char* kOtherMap = R"({
+  "PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "admin_status": "up"}},
+  "DSCP_TO_TC_MAP": {"B": {"24": "3"}},
+  "PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "B"}}})";
+
+TEST_F(SonicPlan, ShowsEachMoveWithWhatItChanges) {
+  const Answer made = plan(kTwoMaps, kOtherMap);
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.out,
+            "#  OP      ROW                     FIELDS\n"
+            "1  set     DSCP_TO_TC_MAP|B        24 3\n"
+            "2  set     PORT|Ethernet0          admin_status up -> down\n"
+            "3  set     PORT_QOS_MAP|Ethernet0  dscp_to_tc_map A -> B, without pfc_enable\n"
+            "4  set     PORT|Ethernet0          admin_status down -> up\n"
+            "5  delete  DSCP_TO_TC_MAP|A\n"
+            "shut down meanwhile: Ethernet0\n"
+            "no YANG models were given (--yang DIR): states were judged by the built-in rules only\n"
+            "5 moves\n");
+  const Answer same = plan(kTwoMaps, kTwoMaps);
+  EXPECT_EQ(same.code, 0);
+  EXPECT_NE(same.out.find("nothing to do: the two configurations are the same\n"), std::string::npos)
+      << same.out;
+}
+
+TEST_F(SonicPlan, DocumentHasWholeRows) {
+  const Answer made = plan(kTwoMaps, kOtherMap, {"-o", "json"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  const auto document = nlohmann::json::parse(made.out);
+  ASSERT_EQ(document["moves"].size(), 5U);
+  EXPECT_EQ(document["moves"][1],
+            (nlohmann::json{{"op", "set"},
+                            {"table", "PORT"},
+                            {"key", "Ethernet0"},
+                            {"fields", {{"lanes", "1"}, {"speed", "100000"}, {"admin_status", "down"}}}}));
+  EXPECT_EQ(document["moves"][4],
+            (nlohmann::json{{"op", "delete"}, {"table", "DSCP_TO_TC_MAP"}, {"key", "A"}}));
+  EXPECT_EQ(document["portsDown"], nlohmann::json::array({"Ethernet0"}));
+}
+
+TEST_F(SonicPlan, WhatCannotBePlannedIsAnErrorThatSaysWhy) {
+  const Answer wrong = plan(kTwoMaps, kWrong);
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(wrong.err,
+            "error: the target is not valid: PORT_QOS_MAP|global dscp_to_tc_map: there is no A in "
+            "DSCP_TO_TC_MAP; PORT_QOS_MAP|global pfc_enable: '3,9' is not a list of priorities from 0 to 7, "
+            "such as 3,4\n");
+  const Answer two = say({"sonic", "plan", "-", "-"});
+  EXPECT_EQ(two.code, 1);
+  EXPECT_NE(two.err.find("only one of the two files can be standard input"), std::string::npos) << two.err;
+  // Two faults, and a move mends one of them.
+  const Answer twice = plan(kWrong, kTwoMaps);
+  EXPECT_EQ(twice.code, 0) << twice.err;  // one row has both
+  const Answer stuck = plan(R"({"PFC_WD": {"A": {"action": "x"}, "B": {"action": "x"}}})", kTwoMaps);
+  EXPECT_EQ(stuck.code, 1);
+  EXPECT_NE(
+      stuck.err.find("the current configuration is not valid, and no single move makes it so: PFC_WD|A"),
+      std::string::npos)
+      << stuck.err;
 }
 
 TEST_F(SonicLint, WhatCannotBeReadIsAnError) {
