@@ -1,9 +1,10 @@
 // What expressions of the models say of a configuration.
+#include <regex.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <regex>
 
 #include "drivers/sonic/text_parts.hpp"
 #include "drivers/sonic/yang_expression.hpp"
@@ -41,6 +42,15 @@ std::string text_of(const Outcome& outcome) {
   if (const auto* const text = std::get_if<std::string>(&outcome)) return *text;
   const Nodes& nodes = std::get<Nodes>(outcome);
   return nodes.empty() ? "" : nodes.front()->value;
+}
+
+// The parser refuses patterns in which XSD's and POSIX's differ.
+bool matches(const std::string& text, const std::string& pattern) {
+  regex_t compiled{};
+  if (regcomp(&compiled, ("^(" + pattern + ")$").c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
+  const bool found = regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
+  regfree(&compiled);
+  return found;
 }
 
 double number_of(const Outcome& outcome) {
@@ -159,7 +169,7 @@ class Evaluation {
       return static_cast<double>(characters(e.operands.empty() ? context.value : text(0)));
     if (name == "contains") return text(0).find(text(1)) != std::string::npos;
     if (name == "starts-with") return text(0).starts_with(text(1));
-    if (name == "re-match") return std::regex_match(text(0), std::regex(text(1)));
+    if (name == "re-match") return matches(text(0), text(1));
     if (name == "concat") {
       std::string out;
       for (std::size_t i = 0; i < e.operands.size(); ++i) out += text(i);

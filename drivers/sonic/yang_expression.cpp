@@ -60,6 +60,12 @@ bool is_name_part(char c) {
          c == '.' || c == ':';
 }
 
+// Means the same to XSD and as an extended expression of POSIX: letters, classes and repetitions.
+bool is_plain_pattern(const YangExpression& pattern) {
+  return pattern.operation == Operation::literal && pattern.text.find_first_of("\\^$") == pattern.text.npos &&
+         pattern.text.find("-[") == pattern.text.npos;
+}
+
 bool is_value(const lysc_node* kind) {
   return kind == nullptr || (kind->nodetype & (LYS_LEAF | LYS_LEAFLIST)) != 0;
 }
@@ -217,6 +223,8 @@ class Parser {
     }
     if (out.operands.size() < function->least || out.operands.size() > function->most)
       return unknown(name + " with " + std::to_string(out.operands.size()) + " arguments");
+    if (name == "re-match" && !is_plain_pattern(out.operands[1]))
+      return unknown("a pattern that is not plain");
     if (name == "count" && out.operands[0].operation != Operation::path &&
         out.operands[0].operation != Operation::unite)
       return unknown("count of what are no nodes");
