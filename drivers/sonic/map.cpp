@@ -1,0 +1,354 @@
+#include "drivers/sonic/map.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "drivers/sonic/map_fields.hpp"
+#include "drivers/sonic/port_qos.hpp"
+#include "drivers/sonic/shared_rows.hpp"
+#include "drivers/sonic/state_check.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+std::vector<std::string> texts(const std::set<int>& numbers) {
+  std::vector<std::string> out;
+  for (const int number : numbers) out.push_back(std::to_string(number));
+  return out;
+}
+
+Value integer_or_none(const std::optional<std::int64_t>& number) {
+  return number ? Value::integer(*number) : Value();
+}
+
+std::optional<int> number_of(std::string_view text, int most) {
+  int out = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (failed != std::errc() || end != text.data() + text.size() || out < 0 || out > most) return std::nullopt;
+  return out;
+}
+
+constexpr int kDscpMost = 63;  // RFC 2474: six bits
+
+Result<std::set<int>> numbers_of(Path path, const Value& value, int most) {
+  std::set<int> out;
+  for (const std::string_view one : value.as_list()) {
+    const auto number = number_of(one, most);
+    if (!number)
+      return Error{ErrorKind::invalid_spec, path.text() + ": '" + std::string(one) +
+                                                "' is not a number from 0 to " + std::to_string(most)};
+    out.insert(*number);
+  }
+  return out;
+}
+
+// A setting of a port's classes and buffers. The entry's second key, where it has one, is the class or the
+// priority.
+struct QosLine {
+  RowId row;
+  Value (*read)(const PortQos&, int);
+  Result<Done> (*write)(PortQos&, int, const Change&);
+};
+
+template <auto Member>
+Value read_class(const PortQos& qos, int number) {
+  return integer_or_none(qos.classes.at(number).*Member);
+}
+template <auto Member>
+Result<Done> write_class(PortQos& qos, int number, const Change& change) {
+  const auto found = qos.classes.find(number);
+  if (!change.want) {
+    if (found != qos.classes.end()) (found->second.*Member).reset();
+  } else {
+    qos.classes[number].*Member = change.want.as_integer();
+  }
+  return Done{};
+}
+template <auto Member, int Most>
+Value read_numbers(const PortQos& qos, int number) {
+  const std::set<int>& all = qos.classes.at(number).*Member;
+  return all.empty() ? Value() : Value::set(texts(all));
+}
+template <auto Member, int Most>
+Result<Done> write_numbers(PortQos& qos, int number, const Change& change) {
+  TRY(const std::set<int> wanted, numbers_of(change.path, change.want, Most));
+  // Each belongs to one class.
+  for (auto& [other, settings] : qos.classes)
+    for (const int one : wanted) (settings.*Member).erase(one);
+  const auto found = qos.classes.find(number);
+  if (found != qos.classes.end() || !wanted.empty()) qos.classes[number].*Member = wanted;
+  return Done{};
+}
+template <auto Member>
+Value read_buffer(const PortQos& qos, int priority) {
+  return integer_or_none(qos.buffers.at(priority).*Member);
+}
+template <auto Member>
+Result<Done> write_buffer(PortQos& qos, int priority, const Change& change) {
+  if (change.want) {
+    qos.buffers[priority].*Member = change.want.as_integer();
+    return Done{};
+  }
+  const auto found = qos.buffers.find(priority);
+  if (found == qos.buffers.end()) return Done{};
+  (found->second.*Member).reset();
+  if (found->second == BufferSettings()) qos.buffers.erase(found);
+  return Done{};
+}
+
+Value read_presence(const PortQos&, int) { return Value::present(); }
+Result<Done> write_presence(PortQos& qos, int number, const Change& change) {
+  if (change.want)
+    qos.classes[number];
+  else
+    qos.classes.erase(number);
+  return Done{};
+}
+Value read_strict(const PortQos& qos, int number) {
+  const auto& strict = qos.classes.at(number).strict;
+  return strict ? Value::boolean(*strict) : Value();
+}
+Result<Done> write_strict(PortQos& qos, int number, const Change& change) {
+  auto& strict = qos.classes[number].strict;
+  strict.reset();
+  if (change.want) strict = change.want.as_boolean();
+  return Done{};
+}
+Value read_trust(const PortQos& qos, int) {
+  return qos.trust == Trust::none ? Value() : Value::text(qos.trust == Trust::dscp ? "dscp" : "pcp");
+}
+Result<Done> write_trust(PortQos& qos, int, const Change& change) {
+  qos.trust = !change.want ? Trust::none : change.want.as_text() == "pcp" ? Trust::pcp : Trust::dscp;
+  return Done{};
+}
+Value read_pfc(const PortQos& qos, int) {
+  return qos.lossless.empty() ? Value() : Value::set(texts(qos.lossless));
+}
+Result<Done> write_pfc(PortQos& qos, int, const Change& change) {
+  TRY(qos.lossless, numbers_of(change.path, change.want, kQueues - 1));
+  return Done{};
+}
+
+using C = ClassSettings;
+using B = BufferSettings;
+constexpr std::array kPortLines{
+    QosLine{row("interface[*]/pfc"), read_pfc, write_pfc},
+    QosLine{row("interface[*]/trust"), read_trust, write_trust},
+};
+constexpr std::array kClassLines{
+    QosLine{row("interface[*]/class[*]"), read_presence, write_presence},
+    QosLine{row("interface[*]/class[*]/dscp"), read_numbers<&C::dscps, kDscpMost>,
+            write_numbers<&C::dscps, kDscpMost>},
+    QosLine{row("interface[*]/class[*]/ecn-max"), read_class<&C::ecn_max>, write_class<&C::ecn_max>},
+    QosLine{row("interface[*]/class[*]/ecn-min"), read_class<&C::ecn_min>, write_class<&C::ecn_min>},
+    QosLine{row("interface[*]/class[*]/ecn-probability"), read_class<&C::ecn_probability>,
+            write_class<&C::ecn_probability>},
+    QosLine{row("interface[*]/class[*]/max-rate"), read_class<&C::max_rate>, write_class<&C::max_rate>},
+    QosLine{row("interface[*]/class[*]/priority"), read_numbers<&C::priorities, kQueues - 1>,
+            write_numbers<&C::priorities, kQueues - 1>},
+    QosLine{row("interface[*]/class[*]/share"), read_class<&C::share>, write_class<&C::share>},
+    QosLine{row("interface[*]/class[*]/strict"), read_strict, write_strict},
+};
+constexpr std::array kBufferLines{
+    QosLine{row("interface[*]/buffer[*]/dynamic-threshold"), read_buffer<&B::dynamic_threshold>,
+            write_buffer<&B::dynamic_threshold>},
+    QosLine{row("interface[*]/buffer[*]/size"), read_buffer<&B::size>, write_buffer<&B::size>},
+    QosLine{row("interface[*]/buffer[*]/xoff"), read_buffer<&B::xoff>, write_buffer<&B::xoff>},
+    QosLine{row("interface[*]/buffer[*]/xon"), read_buffer<&B::xon>, write_buffer<&B::xon>},
+    QosLine{row("interface[*]/buffer[*]/xon-offset"), read_buffer<&B::xon_offset>,
+            write_buffer<&B::xon_offset>},
+};
+constexpr RowId kPortRow = row("interface[*]");
+constexpr RowId kNative = row("raw[*][*]");
+constexpr std::string_view kDriver = "sonic";
+
+template <class Each>
+void each_qos_line(Each each) {
+  for (const auto lines : {std::span<const QosLine>(kPortLines), std::span<const QosLine>(kClassLines),
+                           std::span<const QosLine>(kBufferLines)})
+    for (const QosLine& line : lines) each(line);
+}
+const QosLine* qos_line(RowId wanted) {
+  const QosLine* found = nullptr;
+  each_qos_line([&](const QosLine& line) {
+    if (line.row == wanted) found = &line;
+  });
+  return found;
+}
+
+void add(TreeBuilder& tree, Path path, const Value& value) {
+  if (value) tree.add(path, value);
+}
+
+void add_qos(const ConfigDb& config, const std::string& port, const Scope& scope, TreeBuilder& tree) {
+  const PortQos qos = qos_of(config, port);
+  for (const QosLine& line : kPortLines)
+    if (scope.wants(line.row)) add(tree, Path(line.row, {port}), line.read(qos, 0));
+  for (const auto& [number, settings] : qos.classes)
+    for (const QosLine& line : kClassLines)
+      if (scope.wants(line.row))
+        add(tree, Path(line.row, {port, std::to_string(number)}), line.read(qos, number));
+  for (const auto& [priority, settings] : qos.buffers)
+    for (const QosLine& line : kBufferLines)
+      if (scope.wants(line.row))
+        add(tree, Path(line.row, {port, std::to_string(priority)}), line.read(qos, priority));
+}
+
+// Rows that the language can't say: a row's fields as JSON, for those that the intent names.
+nlohmann::json json_of(const ConfigRow& row) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [field, value] : row)
+    std::visit([&out, &field = field](const auto& held) { out[field] = held; }, value);
+  return out;
+}
+void add_native(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) {
+  for (const Path path : scope.named) {
+    if (path.row() != kNative || path.key(0) != kDriver) continue;
+    const auto name = row_of_redis_name(path.key(1));
+    const ConfigRow* const row = name ? config.find(name->first, name->second) : nullptr;
+    if (row != nullptr) tree.add(path, Value::text(json_of(*row).dump()));
+  }
+}
+Result<Done> edit_native(ConfigDb& config, const Change& change) {
+  const auto name = row_of_redis_name(change.path.key(1));
+  if (!name)
+    return Error{ErrorKind::invalid_spec, "'" + std::string(change.path.key(1)) + "' is not TABLE|KEY"};
+  if (!change.want) {
+    make_move({name->first, name->second, std::nullopt}, config);
+    return Done{};
+  }
+  const std::string file = "{" + nlohmann::json(name->first).dump() + ":{" +
+                           nlohmann::json(name->second).dump() + ":" + std::string(change.want.as_text()) +
+                           "}}";
+  TRY(const ConfigDb row, parse_config_db(file));
+  config.tables[name->first][name->second] = row.tables.at(name->first).at(name->second);
+  return Done{};
+}
+
+class Editing {
+ public:
+  explicit Editing(const ConfigDb& config) : out_{config, {}} {}
+
+  Edited all(const ChangeSet& changes) {
+    out_.outcomes.resize(changes.size());
+    for (std::size_t i = 0; i < changes.size(); ++i) one(changes[i], i);
+    for (auto& [port, touched] : ports_) finish(port, touched);
+    drop_unused(out_.config);
+    return std::move(out_);
+  }
+
+ private:
+  struct Touched {
+    PortQos qos;
+    std::vector<std::size_t> changes;
+  };
+
+  void one(const Change& change, std::size_t index) {
+    const RowId id = change.path.row();
+    Result<Done> done = Done{};
+    if (const FieldLine* const field = field_line(id)) {
+      done = has_port(change.path) ? edit_field(out_.config, *field, change) : no_port(change.path);
+    } else if (const QosLine* const qos = qos_line(id)) {
+      done = has_port(change.path) ? edit_qos(*qos, change, index) : no_port(change.path);
+    } else if (id == kNative && change.path.key(0) == kDriver) {
+      done = edit_native(out_.config, change);
+    } else {
+      done = Error{ErrorKind::unsupported, change.path.text() + " is not set on SONiC"};
+    }
+    if (!done) out_.outcomes[index] = done.error();
+  }
+
+  bool has_port(Path path) const {
+    return !schema_row(path.row()).is_of_port() || is_loopback(path.key(0)) ||
+           out_.config.find("PORT", path.key(0)) != nullptr;
+  }
+  static Error no_port(Path path) {
+    return {ErrorKind::refused, "there is no port " + std::string(path.key(0)) + " in PORT"};
+  }
+
+  Result<Done> edit_qos(const QosLine& line, const Change& change, std::size_t index) {
+    const std::string port(change.path.key(0));
+    const auto number = change.path.key_count() > 1 ? number_of(change.path.key(1), kQueues - 1) : 0;
+    if (!number)
+      return Error{ErrorKind::invalid_spec,
+                   change.path.text() + ": SONiC's queues and priorities are 0 to 7"};
+    auto known = ports_.find(port);
+    if (known == ports_.end()) known = ports_.emplace(port, Touched{qos_of(out_.config, port), {}}).first;
+    known->second.changes.push_back(index);
+    return line.write(known->second.qos, *number, change);
+  }
+
+  // A port's classes and buffers are written together, since they share rows; so they succeed or fail
+  // together.
+  void finish(const std::string& port, const Touched& touched) {
+    ConfigDb before = out_.config;
+    const Result<Done> done = put_qos(out_.config, port, touched.qos);
+    if (done) return;
+    out_.config = std::move(before);
+    for (const std::size_t index : touched.changes)
+      if (!out_.outcomes[index]) out_.outcomes[index] = done.error();
+  }
+
+  Edited out_;
+  std::map<std::string, Touched> ports_;
+};
+
+}  // namespace
+
+std::vector<RowId> rows_read() {
+  std::vector<RowId> out = rows_written();
+  out.push_back(kPortRow);
+  return out;
+}
+
+std::vector<RowId> rows_written() {
+  std::vector<RowId> out;
+  for (const FieldLine& line : field_lines())
+    if (std::ranges::find(out, line.row) == out.end()) out.push_back(line.row);
+  each_qos_line([&out](const QosLine& line) { out.push_back(line.row); });
+  out.push_back(kNative);
+  return out;
+}
+
+void add_entries(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) {
+  if (const auto ports = config.tables.find("PORT"); ports != config.tables.end())
+    for (const auto& [port, row] : ports->second) {
+      if (scope.wants(kPortRow)) tree.add(Path(kPortRow, {port}), Value::present());
+      add_qos(config, port, scope, tree);
+    }
+  for (const FieldLine& line : field_lines())
+    if (scope.wants(line.row)) add_field(config, line, tree);
+  if (scope.wants(kNative)) add_native(config, scope, tree);
+}
+
+std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope) {
+  std::vector<Incapable> out;
+  // frrcfgd reads these tables only then; else bgpcfgd renders templates from others.
+  const ConfigRow* const metadata = config.find("DEVICE_METADATA", "localhost");
+  const bool managed = metadata != nullptr && metadata->contains("frr_mgmt_framework_config") &&
+                       metadata->at("frr_mgmt_framework_config") == ConfigField("true");
+  if (!managed)
+    for (const FieldLine& line : field_lines())
+      if (scope.wants(line.row) && is_routing(line))
+        out.push_back(
+            {line.row, {}, "this SONiC's BGP comes from templates (frr_mgmt_framework_config is not true)"});
+  const auto ports = config.tables.find("PORT");
+  if (ports == config.tables.end()) return out;
+  for (const auto& [port, row] : ports->second)
+    for (const int priority : qos_of(config, port).computed)
+      for (const QosLine& line : kBufferLines)
+        if (scope.wants(line.row))
+          out.push_back({line.row,
+                         {port, std::to_string(priority)},
+                         "SONiC's buffermgrd computes it from speed and cable length"});
+  return out;
+}
+
+Edited edited(const ConfigDb& config, const ChangeSet& changes) { return Editing(config).all(changes); }
+
+}  // namespace lockstep::sonic

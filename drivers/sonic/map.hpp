@@ -1,0 +1,30 @@
+// Entries ↔ CONFIG_DB: which rows of the schema SONiC's configuration stands for, and how.
+//
+// The only file of the driver that names entries. Promises: entries_of() of what edited() returns has every
+// change that has no error in its outcome; rows and fields that no entry stands for stay as they are; an edit
+// of what is already so changes nothing. Refuses, per change: values that SONiC's fields can't hold, and
+// entries of a port that PORT does not have.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/sonic/config_db.hpp"
+
+namespace lockstep::sonic {
+
+std::vector<RowId> rows_read();
+std::vector<RowId> rows_written();
+
+void add_entries(const ConfigDb& config, const Scope& scope, TreeBuilder& tree);
+// What is computed by SONiC's own daemons and can't be set.
+std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope);
+
+struct Edited {
+  ConfigDb config;
+  std::vector<std::optional<Error>> outcomes;  // one for each change, in order
+};
+Edited edited(const ConfigDb& config, const ChangeSet& changes);
+
+}  // namespace lockstep::sonic

@@ -1,0 +1,278 @@
+#include "drivers/sonic/map_fields.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "drivers/sonic/state_check.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+constexpr Word kFec[]{{"off", "none"}, {"baser", "fc"}, {"rs", "rs"}, {"auto", "auto"}};
+constexpr Word kPeers[]{{"external", "external"}, {"internal", "internal"}};
+// sonic-hash.yang, hash-field.
+constexpr Word kHashWords[]{
+    {"src-ip", "SRC_IP"},
+    {"dst-ip", "DST_IP"},
+    {"src-port", "L4_SRC_PORT"},
+    {"dst-port", "L4_DST_PORT"},
+    {"protocol", "IP_PROTOCOL"},
+    {"flow-label", "IPV6_FLOW_LABEL"},
+    {"ingress-port", "IN_PORT"},
+    {"inner-src-ip", "INNER_SRC_IP"},
+    {"inner-dst-ip", "INNER_DST_IP"},
+    {"src-mac", "SRC_MAC"},
+    {"dst-mac", "DST_MAC"},
+    {"ethertype", "ETHERTYPE"},
+    {"vlan", "VLAN_ID"},
+};
+
+// BGP as frrcfgd reads it (frr_mgmt_framework_config: true), in the default VRF.
+constexpr FieldLine kLines[]{
+    {row("bgp"), "BGP_GLOBALS", "default", "", Form::row},
+    {row("bgp/aggregate[*]"), "BGP_GLOBALS_AF_AGGREGATE_ADDR", "default|ipv4_unicast|{0}", "summary_only",
+     Form::row_that_says_true},
+    {row("bgp/asn"), "BGP_GLOBALS", "default", "local_asn", Form::number},
+    {row("bgp/graceful-shutdown"), "BGP_GLOBALS", "default", "graceful_shutdown", Form::true_false},
+    {row("bgp/max-paths"),
+     "BGP_GLOBALS_AF",
+     "default|ipv4_unicast",
+     "max_ebgp_paths",
+     Form::number,
+     {},
+     true},
+    {row("bgp/multipath-relax"), "BGP_GLOBALS", "default", "load_balance_mp_relax", Form::true_false},
+    {row("bgp/neighbor[*]"), "BGP_NEIGHBOR", "default|{0}", "", Form::row},
+    {row("bgp/neighbor[*]/hold"), "BGP_NEIGHBOR", "default|{0}", "holdtime", Form::number},
+    {row("bgp/neighbor[*]/keepalive"), "BGP_NEIGHBOR", "default|{0}", "keepalive", Form::number},
+    {row("bgp/neighbor[*]/remote-as"), "BGP_NEIGHBOR", "default|{0}", "peer_type", Form::word, kPeers},
+    {row("bgp/neighbor[*]/shutdown"), "BGP_NEIGHBOR", "default|{0}", "admin_status", Form::down_up},
+    {row("bgp/redistribute[*]"), "ROUTE_REDISTRIBUTE", "default|{0}|bgp|ipv4", "", Form::row},
+    {row("bgp/router-id"), "BGP_GLOBALS", "default", "router_id", Form::word},
+    {row("interface[*]/address[*]"), "INTERFACE", "{0}|{1}", "", Form::row},
+    {row("interface[*]/address[*]"), "LOOPBACK_INTERFACE", "{0}|{1}", "", Form::row},
+    {row("interface[*]/admin"), "PORT", "{0}", "admin_status", Form::up_down},
+    {row("interface[*]/autoneg"), "PORT", "{0}", "autoneg", Form::on_off},
+    {row("interface[*]/cable-length"), "CABLE_LENGTH", "AZURE", "{0}", Form::metres, {}, true},
+    {row("interface[*]/fec"), "PORT", "{0}", "fec", Form::word, kFec},
+    {row("interface[*]/mtu"), "PORT", "{0}", "mtu", Form::number},
+    {row("interface[*]/pfc-asymmetric"), "PORT", "{0}", "pfc_asym", Form::on_off},
+    {row("interface[*]/pfc-watchdog/action"), "PFC_WD", "{0}", "action", Form::word, {}, true},
+    {row("interface[*]/pfc-watchdog/detection-time"),
+     "PFC_WD",
+     "{0}",
+     "detection_time",
+     Form::number,
+     {},
+     true},
+    {row("interface[*]/pfc-watchdog/restoration-time"),
+     "PFC_WD",
+     "{0}",
+     "restoration_time",
+     Form::number,
+     {},
+     true},
+    {row("interface[*]/speed"), "PORT", "{0}", "speed", Form::number},
+    {row("load-balancing/hash-fields"), "SWITCH_HASH", "GLOBAL", "ecmp_hash", Form::words, kHashWords, true},
+};
+
+constexpr std::string_view kLoopback = "Loopback0";
+
+// The keys of an entry as a pattern has them; none: the text is not of this pattern.
+std::optional<std::vector<std::string>> keys_in(std::string_view pattern, std::string_view text) {
+  std::vector<std::string> out;
+  while (!pattern.empty()) {
+    if (!pattern.starts_with('{')) {
+      if (text.empty() || text.front() != pattern.front()) return std::nullopt;
+      text.remove_prefix(1);
+      pattern.remove_prefix(1);
+      continue;
+    }
+    pattern.remove_prefix(3);  // "{0}"
+    const std::size_t end = pattern.empty() ? text.size() : text.find(pattern.front());
+    if (end == text.npos || end == 0 || (pattern.empty() && text.find('|') != text.npos)) return std::nullopt;
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  if (!text.empty()) return std::nullopt;
+  return out;
+}
+
+std::string filled(std::string_view pattern, Path path) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      out += pattern[i];
+      continue;
+    }
+    out += path.key(static_cast<std::size_t>(pattern[i + 1] - '0'));
+    i += 2;
+  }
+  return out;
+}
+
+Path path_of(RowId row, const std::vector<std::string>& keys) {
+  if (keys.empty()) return Path(row, {});
+  return keys.size() == 1 ? Path(row, {keys[0]}) : Path(row, {keys[0], keys[1]});
+}
+
+bool is_row(const FieldLine& line) { return line.form == Form::row || line.form == Form::row_that_says_true; }
+bool says_true(const ConfigRow& row, std::string_view field) {
+  const auto found = row.find(field);
+  return found != row.end() && found->second == ConfigField("true");
+}
+
+std::string_view entry_word(const FieldLine& line, std::string_view native) {
+  const auto found = std::ranges::find(line.words, native, &Word::native);
+  return found == line.words.end() ? native : found->entry;
+}
+
+Value value_of(const FieldLine& line, const ConfigField& field) {
+  if (line.form == Form::words) {
+    const auto* const list = std::get_if<ConfigList>(&field);
+    if (list == nullptr) return {};
+    std::vector<std::string> words;
+    for (const std::string& one : *list) words.emplace_back(entry_word(line, one));
+    return Value::set(std::move(words));
+  }
+  const auto* const text = std::get_if<std::string>(&field);
+  if (text == nullptr) return {};
+  switch (line.form) {
+    case Form::up_down: return Value::boolean(*text == "up");
+    case Form::down_up: return Value::boolean(*text == "down");
+    case Form::on_off: return Value::boolean(*text == "on");
+    case Form::true_false: return Value::boolean(*text == "true");
+    case Form::word: return Value::text(entry_word(line, *text));
+    case Form::number:
+    case Form::metres: {
+      std::string_view digits = *text;
+      if (line.form == Form::metres && digits.ends_with('m')) digits.remove_suffix(1);
+      std::int64_t number = 0;
+      const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      return failed == std::errc() && end == digits.data() + digits.size() ? Value::integer(number)
+                                                                           : Value::text(*text);
+    }
+    default: return {};
+  }
+}
+
+Result<ConfigField> field_of(const FieldLine& line, const Change& change) {
+  const auto native = [&](std::string_view word) -> Result<std::string> {
+    if (line.words.empty()) return std::string(word);
+    const auto found = std::ranges::find(line.words, word, &Word::entry);
+    if (found == line.words.end())
+      return Error{ErrorKind::unsupported, change.path.text() + ": SONiC has no '" + std::string(word) + "'"};
+    return std::string(found->native);
+  };
+  const Value& want = change.want;
+  switch (line.form) {
+    case Form::up_down: return ConfigField(want.as_boolean() ? "up" : "down");
+    case Form::down_up: return ConfigField(want.as_boolean() ? "down" : "up");
+    case Form::on_off: return ConfigField(want.as_boolean() ? "on" : "off");
+    case Form::true_false: return ConfigField(want.as_boolean() ? "true" : "false");
+    case Form::number: return ConfigField(std::to_string(want.as_integer()));
+    case Form::metres: return ConfigField(std::to_string(want.as_integer()) + "m");
+    case Form::words: {
+      ConfigList list;
+      for (const std::string_view one : want.as_list()) {
+        TRY(std::string word, native(one));
+        list.push_back(std::move(word));
+      }
+      return ConfigField(std::move(list));
+    }
+    default: {
+      TRY(std::string word, native(want.as_text()));
+      return ConfigField(std::move(word));
+    }
+  }
+}
+
+// A port's addresses hang on a row of the port, which comes with the first and goes with the last.
+void keep_interface(ConfigDb& config, const std::string& table, const std::string& name) {
+  const auto rows = config.tables.find(table);
+  if (rows == config.tables.end()) return;
+  const std::string prefix = name + "|";
+  const auto first = rows->second.lower_bound(prefix);
+  const bool has_address = first != rows->second.end() && first->first.starts_with(prefix);
+  const auto bare = rows->second.find(name);
+  if (has_address && bare == rows->second.end()) rows->second.try_emplace(name);
+  if (!has_address && bare != rows->second.end() && bare->second.empty())
+    make_move({table, name, std::nullopt}, config);
+}
+
+}  // namespace
+
+bool is_routing(const FieldLine& line) {
+  return line.table.starts_with("BGP_") || line.table == "ROUTE_REDISTRIBUTE";
+}
+
+bool is_loopback(std::string_view port) { return port == "lo"; }
+
+std::span<const FieldLine> field_lines() { return kLines; }
+
+const FieldLine* field_line(RowId row) {
+  const auto* const found = std::ranges::find(kLines, row, &FieldLine::row);
+  return found == std::end(kLines) ? nullptr : found;
+}
+
+void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree) {
+  const auto rows = config.tables.find(line.table);
+  if (rows == config.tables.end()) return;
+  for (const auto& [key, row] : rows->second) {
+    auto keys = keys_in(line.key, key);
+    if (!keys) continue;
+    if (is_row(line)) {
+      if (line.form == Form::row_that_says_true && !says_true(row, line.field)) continue;
+      if (line.table == "LOOPBACK_INTERFACE") {
+        if (keys->front() != kLoopback) continue;
+        keys->front() = "lo";
+      }
+      tree.add(path_of(line.row, *keys), Value::present());
+      continue;
+    }
+    for (const auto& [field, value] : row) {
+      const auto more = keys_in(line.field, field);
+      if (!more) continue;
+      std::vector<std::string> all = *keys;
+      all.insert(all.end(), more->begin(), more->end());
+      if (const Value read = value_of(line, value)) tree.add(path_of(line.row, all), read);
+    }
+  }
+}
+
+Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& change) {
+  std::string table(line.table);
+  std::string key = filled(line.key, change.path);
+  if (is_row(line)) {
+    std::string name(change.path.key_count() == 0 ? "" : change.path.key(0));
+    if (is_loopback(name)) {
+      table = "LOOPBACK_INTERFACE";
+      name = kLoopback;
+      key = name + "|" + std::string(change.path.key(1));
+    }
+    if (!change.want)
+      make_move({table, key, std::nullopt}, config);
+    else if (ConfigRow& row = config.tables[table].try_emplace(key).first->second; !line.field.empty())
+      row[std::string(line.field)] = "true";
+    if (table.ends_with("INTERFACE")) keep_interface(config, table, name);
+    return Done{};
+  }
+  const std::string field = filled(line.field, change.path);
+  if (change.want) {
+    TRY(ConfigField value, field_of(line, change));
+    if (!line.row_of_fields && config.find(table, key) == nullptr)
+      return Error{ErrorKind::refused, "there is no row " + redis_name(table, key)};
+    config.tables[table][key][field] = std::move(value);
+    return Done{};
+  }
+  const ConfigRow* const row = config.find(table, key);
+  if (row == nullptr) return Done{};
+  ConfigRow left = *row;
+  left.erase(field);
+  const bool goes = line.row_of_fields && left.empty();
+  make_move({table, key, goes ? std::nullopt : std::optional(std::move(left))}, config);
+  return Done{};
+}
+
+}  // namespace lockstep::sonic

@@ -1,0 +1,62 @@
+// PortQos: what CONFIG_DB says of one port's traffic classes and lossless buffers, through the rows that it
+// names: maps, schedulers, WRED and buffer profiles, which ports share.
+//
+// Promises: put_qos() makes qos_of() equal to what is wanted, for this port; other ports keep theirs, since a
+// shared row is never changed: a port gets one with the wanted content, whatever it is called, or a new one
+// whose name begins with lockstep-. Fields that are not spoken of here stay. A class is the queue of its
+// number; as written, its traffic class and, where it is lossless, its priority group have the same number.
+// Refuses (invalid_spec, unsupported): what SONiC's fields can't hold (shares and probabilities in tenths of
+// a percent), and a lossless buffer where there is no pool for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "drivers/sonic/config_db.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep::sonic {
+
+inline constexpr int kQueues = 8;  // IEEE 802.1Q-2018 8.6.8: eight traffic classes
+
+struct ClassSettings {
+  std::set<int> dscps{};
+  std::set<int> priorities{};              // 802.1p
+  std::optional<bool> strict{};            // none: no scheduler
+  std::optional<std::int64_t> share{};     // ‰
+  std::optional<std::int64_t> max_rate{};  // bit/s
+  std::optional<std::int64_t> ecn_min{};   // bytes
+  std::optional<std::int64_t> ecn_max{};
+  std::optional<std::int64_t> ecn_probability{};  // ‰
+  bool operator==(const ClassSettings&) const = default;
+};
+
+// Of a lossless priority; bytes.
+struct BufferSettings {
+  std::optional<std::int64_t> size{};
+  std::optional<std::int64_t> xoff{};
+  std::optional<std::int64_t> xon{};
+  std::optional<std::int64_t> xon_offset{};
+  std::optional<std::int64_t> dynamic_threshold{};  // log2 of alpha
+  bool operator==(const BufferSettings&) const = default;
+};
+
+enum class Trust : std::uint8_t { none, dscp, pcp };
+
+struct PortQos {
+  Trust trust = Trust::none;
+  std::set<int> lossless{};                 // priorities with PFC
+  std::map<int, ClassSettings> classes{};   // by queue
+  std::map<int, BufferSettings> buffers{};  // by priority
+  // Priorities whose buffer buffermgrd computes from speed and cable length: it owns the rows.
+  std::set<int> computed{};
+  bool operator==(const PortQos&) const = default;
+};
+
+PortQos qos_of(const ConfigDb& config, const std::string& port);
+Result<Done> put_qos(ConfigDb& config, const std::string& port, const PortQos& want);
+
+}  // namespace lockstep::sonic

@@ -1,0 +1,99 @@
+#include "drivers/sonic/shared_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+
+#include "drivers/sonic/text_parts.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+// Who names rows of which table.
+struct Naming {
+  std::string_view table;
+  std::string_view field;
+  std::string_view names;
+};
+constexpr std::array<Naming, 12> kNamings{{
+    {"BUFFER_PG", "profile", "BUFFER_PROFILE"},
+    {"BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list", "BUFFER_PROFILE"},
+    {"BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list", "BUFFER_PROFILE"},
+    {"BUFFER_QUEUE", "profile", "BUFFER_PROFILE"},
+    {"PORT_QOS_MAP", "dot1p_to_tc_map", "DOT1P_TO_TC_MAP"},
+    {"PORT_QOS_MAP", "dscp_to_tc_map", "DSCP_TO_TC_MAP"},
+    {"PORT_QOS_MAP", "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"},
+    {"PORT_QOS_MAP", "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"},
+    {"PORT_QOS_MAP", "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"},
+    {"PORT_QOS_MAP", "tc_to_queue_map", "TC_TO_QUEUE_MAP"},
+    {"QUEUE", "scheduler", "SCHEDULER"},
+    {"QUEUE", "wred_profile", "WRED_PROFILE"},
+}};
+
+// FNV-1a, 64 bit (draft-eastlake-fnv), as 16 digits.
+std::string digest(const ConfigRow& row) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto add = [&hash](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    hash = (hash ^ 0xFFU) * 1099511628211ULL;
+  };
+  for (const auto& [field, value] : row) {
+    add(field);
+    if (const auto* const text = std::get_if<std::string>(&value)) add(*text);
+  }
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(hash >> shift) & 0xF];
+  return out;
+}
+
+// "lockstep-dwrr-60". What such a name does not say, or that is longer than SONiC's models allow (32), is
+// called after the digest.
+std::string new_name(const ConfigTable& table, const std::string& about, const ConfigRow& row) {
+  constexpr std::size_t kLongest = 32;
+  std::string name = std::string(kOurRows) + about;
+  if (about.empty() || name.size() > kLongest || table.contains(name))
+    name = std::string(kOurRows) + digest(row);
+  return name;
+}
+
+}  // namespace
+
+std::string shared_row(ConfigDb& config, const std::string& table, const std::string& about,
+                       const ConfigRow& row, const std::string* named) {
+  if (named != nullptr)
+    if (const ConfigRow* const now = config.find(table, *named); now != nullptr && *now == row) return *named;
+  ConfigTable& rows = config.tables[table];
+  const auto same = std::ranges::find(rows, row, &ConfigTable::value_type::second);
+  if (same != rows.end()) return same->first;
+  std::string name = new_name(rows, about, row);
+  rows.insert_or_assign(name, row);
+  return name;
+}
+
+void drop_unused(ConfigDb& config) {
+  std::set<std::pair<std::string_view, std::string>> used;
+  std::set<std::string_view> tables;
+  for (const Naming& naming : kNamings) {
+    tables.insert(naming.names);
+    const auto rows = config.tables.find(naming.table);
+    if (rows == config.tables.end()) continue;
+    for (const auto& [key, row] : rows->second) {
+      const auto field = row.find(naming.field);
+      if (field == row.end()) continue;
+      const auto* const text = std::get_if<std::string>(&field->second);
+      const ConfigList list = text != nullptr ? parts_of(*text, ',') : std::get<ConfigList>(field->second);
+      for (const std::string& name : list) used.emplace(naming.names, name);
+    }
+  }
+  for (const std::string_view table : tables) {
+    const auto rows = config.tables.find(table);
+    if (rows == config.tables.end()) continue;
+    std::erase_if(rows->second, [&](const auto& row) {
+      return row.first.starts_with(kOurRows) && !used.contains({table, row.first});
+    });
+    if (rows->second.empty()) config.tables.erase(rows);
+  }
+}
+
+}  // namespace lockstep::sonic
