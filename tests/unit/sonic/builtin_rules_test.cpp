@@ -108,8 +108,8 @@ TEST(BuiltinRules, NoFalseAlarmAndMostOfWhatTheModelsReject) {
     else
       ++rejected;
   }
-  std::printf("%zu cases to accept; of %zu to reject, %zu are rejected; not covered:\n%s",
-              accepted, of_rejected, rejected, missed.c_str());
+  std::printf("%zu cases to accept; of %zu to reject, %zu are rejected; not covered:\n%s", accepted,
+              of_rejected, rejected, missed.c_str());
   EXPECT_GT(accepted, 50U);
   EXPECT_GE(rejected * 100, of_rejected * 75);  // in percent
 }

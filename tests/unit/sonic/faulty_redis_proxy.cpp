@@ -107,7 +107,7 @@ void FaultyRedisProxy::serve() {
   for (;;) {
     std::array<pollfd, 2> waits{{{listener_.number(), POLLIN, 0}, {quit_.number(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), -1) < 0 || waits[1].revents != 0) return;
-    Conversation talk{Descriptor(::accept(listener_.number(), nullptr, nullptr)),
+    Conversation talk{Descriptor(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC)),
                       Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
     const sockaddr_un address = address_of(redis_);
     if (::connect(talk.redis.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)

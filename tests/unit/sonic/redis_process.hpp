@@ -62,7 +62,9 @@ class RedisProcess {
 bool eventually(const std::function<bool()>& holds);
 
 inline Call within(std::chrono::milliseconds time) {
-  return Call{.deadline = std::chrono::steady_clock::now() + time};
+  Call call;
+  call.deadline = std::chrono::steady_clock::now() + time;
+  return call;
 }
 // Longer than anything takes here.
 inline Call patient() { return within(std::chrono::seconds(30)); }
