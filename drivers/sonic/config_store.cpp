@@ -9,9 +9,9 @@ namespace lockstep::sonic {
 namespace {
 
 constexpr std::string_view kInitialised = "CONFIG_DB_INITIALIZED";
-constexpr std::size_t kShownBytes = 80;  // of a name in an error
+constexpr std::size_t kRowNameBytes = 80;  // of a name in an error
 
-std::string shown(std::string_view name) { return "row '" + printable(name, kShownBytes) + "'"; }
+std::string row_named(std::string_view name) { return "row '" + printable(name, kRowNameBytes) + "'"; }
 
 Error not_redis(const std::string& what) {
   return Error{ErrorKind::transient, what + ": not the reply of Redis to this command"};
@@ -29,20 +29,20 @@ bool is_wrong_type(const RedisReply& reply) {
 }
 
 Result<RedisHash> hash_of(const std::string& name, const RedisReply& reply) {
-  if (auto error = redis_error(shown(name), reply)) return *std::move(error);
+  if (auto error = redis_error(row_named(name), reply)) return *std::move(error);
   const auto& parts = reply.elements;
-  if (reply.kind != RedisReply::Kind::array || parts.size() % 2 != 0) return not_redis(shown(name));
+  if (reply.kind != RedisReply::Kind::array || parts.size() % 2 != 0) return not_redis(row_named(name));
   RedisHash hash;
   for (std::size_t i = 0; i < parts.size(); i += 2) {
     if (parts[i].kind != RedisReply::Kind::text || parts[i + 1].kind != RedisReply::Kind::text)
-      return not_redis(shown(name));
+      return not_redis(row_named(name));
     hash.emplace(parts[i].text, parts[i + 1].text);
   }
   return hash;
 }
 
 // None: there is no such row.
-Result<std::optional<ConfigRow>> row_of(const RedisHash& hash) {
+Result<std::optional<ConfigRow>> stored_row(const RedisHash& hash) {
   if (hash.empty()) return std::optional<ConfigRow>();
   TRY(ConfigRow row, row_of_redis_hash(hash));
   return std::optional<ConfigRow>(std::move(row));
@@ -74,14 +74,14 @@ Result<Done> outcome_of(const Transaction& sent, const std::vector<RedisReply>& 
         "another program changed one of the rows while they were being written; nothing was written"};
   if (exec.is_error()) {
     for (std::size_t i = 0; i < sent.rows.size(); ++i)
-      if (auto error = redis_error("write of " + shown(sent.rows[i]), replies[i + 1]))
+      if (auto error = redis_error("write of " + row_named(sent.rows[i]), replies[i + 1]))
         return *std::move(error);
     return *redis_error("write of " + std::to_string(sent.rows.size()) + " changes", exec);
   }
   if (exec.kind != RedisReply::Kind::array || exec.elements.size() != sent.rows.size())
     return after_exec("EXEC: not the reply of Redis to this command");
   for (std::size_t i = 0; i < sent.rows.size(); ++i) {
-    auto error = redis_error("write of " + shown(sent.rows[i]), exec.elements[i]);
+    auto error = redis_error("write of " + row_named(sent.rows[i]), exec.elements[i]);
     if (error) return after_exec(error->what + "; the other changes of this step were written");
   }
   return Done{};
@@ -143,7 +143,7 @@ Result<Done> ConfigStore::read_rows(std::span<const std::string> names, StoredCo
       continue;
     }
     TRY(const RedisHash hash, hash_of(names[i], replies[i]));
-    auto row = row_of(hash);
+    auto row = stored_row(hash);
     if (!row) {
       read.unreadable.push_back({names[i], row.error().text()});
     } else if (*row) {  // else it was deleted since the keys were listed
@@ -186,13 +186,13 @@ Result<std::vector<RedisHash>> ConfigStore::watched(std::span<const StoredRowWri
     const std::string& name = writes[i].name;
     if (is_wrong_type(replies[kBefore + i]))
       return Error{ErrorKind::conflict,
-                   shown(name) + ": another program has made it something else than a hash"};
+                   row_named(name) + ": another program has made it something else than a hash"};
     TRY(RedisHash hash, hash_of(name, replies[kBefore + i]));
-    auto row = row_of(hash);
+    auto row = stored_row(hash);
     if (!row)
-      return Error{ErrorKind::conflict, shown(name) + " cannot be read any more: " + row.error().text()};
+      return Error{ErrorKind::conflict, row_named(name) + " cannot be read any more: " + row.error().text()};
     if (const std::string differs = difference(writes[i].was, *row); !differs.empty())
-      return Error{ErrorKind::conflict, shown(name) + " changed since it was read: " + differs};
+      return Error{ErrorKind::conflict, row_named(name) + " changed since it was read: " + differs};
     rows.push_back(std::move(hash));
   }
   TRY_DONE(check_initialised(replies[kBefore - 1]));
@@ -223,7 +223,7 @@ Result<std::vector<RowState>> ConfigStore::settled(std::span<const RowWrite> wri
     states.push_back(RowState::other);
     if (is_wrong_type(replies[i])) continue;
     TRY(const RedisHash hash, hash_of(stored[i].name, replies[i]));
-    const auto row = row_of(hash);
+    const auto row = stored_row(hash);
     if (!row) continue;
     if (difference(stored[i].want, *row).empty()) {
       states.back() = RowState::wanted;

@@ -19,32 +19,33 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 5> kUsed{"APPL_DB", "ASIC_DB", "CONFIG_DB", "COUNTERS_DB", "STATE_DB"};
-constexpr std::size_t kDepth = 8;        // the file, its groups, and what is in them are 3
-constexpr std::size_t kShownBytes = 80;  // of a name in an error
+constexpr std::size_t kFileDepth = 8;        // the file, its groups, and what is in them are 3
+constexpr std::size_t kEntryNameBytes = 80;  // of a name in an error
 constexpr int kPortMax = 65535;
 
-std::string shown(std::string_view name) { return "'" + printable(name, kShownBytes) + "'"; }
+std::string entry_named(std::string_view name) { return "'" + printable(name, kEntryNameBytes) + "'"; }
 
-Error wrong(const std::string& what) { return Error{ErrorKind::invalid_spec, what}; }
+Error wrong_file(const std::string& what) { return Error{ErrorKind::invalid_spec, what}; }
 
 Result<Json> json_of_file(const std::string& file) {
   const FileText text = read_named(file, kDatabaseFileBytes);
   switch (text.outcome) {
     case FileText::Outcome::read: break;
     case FileText::Outcome::missing: return Error{ErrorKind::transient, text.why};
-    default: return wrong(text.why);
+    default: return wrong_file(text.why);
   }
-  TRY(Json json, parse_bounded_json(text.text, {.depth = kDepth}));
-  if (!json.is_object()) return wrong("not an object");
+  TRY(Json json, parse_bounded_json(text.text, {.depth = kFileDepth}));
+  if (!json.is_object()) return wrong_file("not an object");
   return json;
 }
 
 // The object `name` of the file.
 Result<const Json*> group(const Json& json, const char* name) {
   const auto found = json.find(name);
-  if (found == json.end() || !found->is_object()) return wrong(std::string("there is no object ") + name);
+  if (found == json.end() || !found->is_object())
+    return wrong_file(std::string("there is no object ") + name);
   for (const auto& [of, one] : found->items())
-    if (!one.is_object()) return wrong(std::string(name) + ": " + shown(of) + " is not an object");
+    if (!one.is_object()) return wrong_file(std::string(name) + ": " + entry_named(of) + " is not an object");
   return &*found;
 }
 
@@ -52,20 +53,20 @@ Result<const Json*> group(const Json& json, const char* name) {
 Result<std::string> text_field(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end()) return std::string();
-  if (!found->is_string()) return wrong(std::string(name) + " is not a text");
+  if (!found->is_string()) return wrong_file(std::string(name) + " is not a text");
   return found->get<std::string>();
 }
 
 Result<int> integer_field(const Json& object, const char* name, int most) {
   const auto found = object.find(name);
-  if (found == object.end()) return wrong(std::string("there is no ") + name);
+  if (found == object.end()) return wrong_file(std::string("there is no ") + name);
   const std::string limits = "an integer from 0 to " + std::to_string(most);
-  if (!found->is_number_integer()) return wrong(std::string(name) + " is not " + limits);
+  if (!found->is_number_integer()) return wrong_file(std::string(name) + " is not " + limits);
   if (found->is_number_unsigned()) {
     const auto value = found->get<std::uint64_t>();
     if (value <= static_cast<std::uint64_t>(most)) return static_cast<int>(value);
   }
-  return wrong(std::string(name) + " is " + found->dump() + ", and not " + limits);
+  return wrong_file(std::string(name) + " is " + found->dump() + ", and not " + limits);
 }
 
 Result<RedisServer> server_of(const Json& json) {
@@ -77,7 +78,7 @@ Result<RedisServer> server_of(const Json& json) {
     server.port = static_cast<std::uint16_t>(port);
   }
   if (server.socket_path.empty() && (server.host.empty() || server.port == 0))
-    return wrong("neither unix_socket_path nor hostname and port");
+    return wrong_file("neither unix_socket_path nor hostname and port");
   return server;
 }
 
@@ -87,12 +88,13 @@ Result<SonicDatabase> database_of(const std::string& name, const Json& json, con
   SonicDatabase database;
   TRY(database.id, integer_field(json, "id", std::numeric_limits<int>::max()));
   TRY(database.separator, text_field(json, "separator"));
-  if (database.separator.empty()) return wrong("there is no separator");
+  if (database.separator.empty()) return wrong_file("there is no separator");
   if (name == "CONFIG_DB" && database.separator != "|")
-    return wrong("the separator is " + shown(database.separator) + ", and must be |");
+    return wrong_file("the separator is " + entry_named(database.separator) + ", and must be |");
   TRY(database.instance, text_field(json, "instance"));
   const auto server = servers.find(database.instance);
-  if (server == servers.end()) return wrong("there is no Redis instance " + shown(database.instance));
+  if (server == servers.end())
+    return wrong_file("there is no Redis instance " + entry_named(database.instance));
   database.server = server->second;
   return database;
 }
@@ -105,8 +107,9 @@ Result<Done> check_apart(const DatabaseConfig& config) {
     names[{database.instance, database.id}].push_back(name);
   for (const auto& [place, same] : names)
     if (same.size() > 1 && std::ranges::any_of(same, is_used))
-      return wrong("databases " + shown(same[0]) + " and " + shown(same[1]) + " have the same id " +
-                   std::to_string(place.second) + " of Redis instance " + shown(place.first));
+      return wrong_file("databases " + entry_named(same[0]) + " and " + entry_named(same[1]) +
+                        " have the same id " + std::to_string(place.second) + " of Redis instance " +
+                        entry_named(place.first));
   return Done{};
 }
 
@@ -116,13 +119,13 @@ Result<DatabaseConfig> config_of(const Json& json) {
   Servers servers;
   for (const auto& [name, one] : instances->items()) {
     auto server = server_of(one);
-    if (!server) return wrap("Redis instance " + shown(name), std::move(server.error()));
+    if (!server) return wrap("Redis instance " + entry_named(name), std::move(server.error()));
     servers.emplace(name, *std::move(server));
   }
   DatabaseConfig config;
   for (const auto& [name, one] : databases->items()) {
     auto database = database_of(name, one, servers);
-    if (!database) return wrap("database " + shown(name), std::move(database.error()));
+    if (!database) return wrap("database " + entry_named(name), std::move(database.error()));
     config.databases.emplace(name, *std::move(database));
   }
   TRY_DONE(check_apart(config));
@@ -130,12 +133,12 @@ Result<DatabaseConfig> config_of(const Json& json) {
 }
 
 Result<AsicDatabases> asic_of(const std::string& folder, const Json& json) {
-  if (!json.is_object()) return wrong("an entry of INCLUDES is not an object");
+  if (!json.is_object()) return wrong_file("an entry of INCLUDES is not an object");
   AsicDatabases asic;
   TRY(asic.network_namespace, text_field(json, "namespace"));
   TRY(asic.container, text_field(json, "container_name"));
   TRY(const std::string include, text_field(json, "include"));
-  if (include.empty()) return wrong("an entry of INCLUDES has no include");
+  if (include.empty()) return wrong_file("an entry of INCLUDES has no include");
   const std::filesystem::path file =
       std::filesystem::path(folder) / include;  // an absolute one stays as it is
   TRY(asic.config, read_database_config(file.lexically_normal().string()));
@@ -145,19 +148,19 @@ Result<AsicDatabases> asic_of(const std::string& folder, const Json& json) {
 Result<std::vector<AsicDatabases>> asics_of(const std::string& file) {
   TRY(const Json json, json_of_file(file));
   const auto includes = json.find("INCLUDES");
-  if (includes == json.end() || !includes->is_array()) return wrong("there is no list INCLUDES");
+  if (includes == json.end() || !includes->is_array()) return wrong_file("there is no list INCLUDES");
   constexpr std::size_t kMost = 256;  // a choice: a chassis line card has a few ASICs, and eight DPUs
-  if (includes->size() > kMost) return wrong("INCLUDES has more than 256 entries");
+  if (includes->size() > kMost) return wrong_file("INCLUDES has more than 256 entries");
   const std::string folder = std::filesystem::path(file).parent_path().string();
   std::vector<AsicDatabases> asics;
   std::set<std::pair<std::string, std::string>> known;
   for (const Json& one : *includes) {
     TRY(AsicDatabases asic, asic_of(folder, one));
     if (!known.emplace(asic.network_namespace, asic.container).second)
-      return wrong("INCLUDES has namespace " + shown(asic.network_namespace) + " twice");
+      return wrong_file("INCLUDES has namespace " + entry_named(asic.network_namespace) + " twice");
     asics.push_back(std::move(asic));
   }
-  if (asics.empty()) return wrong("INCLUDES is empty");
+  if (asics.empty()) return wrong_file("INCLUDES is empty");
   return asics;
 }
 
@@ -165,7 +168,8 @@ Result<std::vector<AsicDatabases>> asics_of(const std::string& file) {
 
 Result<SonicDatabase> DatabaseConfig::find(std::string_view name) const {
   const auto found = databases.find(name);
-  if (found == databases.end()) return wrong(printable(file) + ": there is no database " + shown(name));
+  if (found == databases.end())
+    return wrong_file(printable(file) + ": there is no database " + entry_named(name));
   return found->second;
 }
 

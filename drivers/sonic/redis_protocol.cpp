@@ -11,7 +11,7 @@
 namespace lockstep::sonic {
 namespace {
 
-constexpr std::size_t kShownBytes = 300;  // of Redis' words in an error
+constexpr std::size_t kShownWordBytes = 300;  // of Redis' words in an error
 
 // What the replies cost since begin(). hiredis calls the functions below for each value.
 struct ReplyCost {
@@ -20,7 +20,7 @@ struct ReplyCost {
 };
 
 // Where hiredis wants the value: the root, or an element of the array above.
-RedisReply* place_of(const redisReadTask* task) {
+RedisReply* value_place(const redisReadTask* task) {
   auto& cost = *static_cast<ReplyCost*>(task->privdata);
   if (++cost.values > kReplyValues) return nullptr;
   if (task->parent == nullptr) return new RedisReply();
@@ -28,7 +28,7 @@ RedisReply* place_of(const redisReadTask* task) {
 }
 
 void* create_string(const redisReadTask* task, char* text, std::size_t length) {
-  RedisReply* const reply = place_of(task);
+  RedisReply* const reply = value_place(task);
   if (reply == nullptr) return nullptr;
   reply->kind = task->type == REDIS_REPLY_ERROR ? RedisReply::Kind::error : RedisReply::Kind::text;
   reply->text.assign(text, length);
@@ -36,7 +36,7 @@ void* create_string(const redisReadTask* task, char* text, std::size_t length) {
 }
 
 void* create_array(const redisReadTask* task, int elements) {
-  RedisReply* const reply = place_of(task);
+  RedisReply* const reply = value_place(task);
   if (reply == nullptr) return nullptr;
   reply->kind = RedisReply::Kind::array;
   const auto& cost = *static_cast<const ReplyCost*>(task->privdata);
@@ -49,14 +49,14 @@ void* create_array(const redisReadTask* task, int elements) {
 }
 
 void* create_integer(const redisReadTask* task, long long value) {
-  RedisReply* const reply = place_of(task);
+  RedisReply* const reply = value_place(task);
   if (reply == nullptr) return nullptr;
   reply->kind = RedisReply::Kind::integer;
   reply->integer = value;
   return reply;
 }
 
-void* create_nil(const redisReadTask* task) { return place_of(task); }
+void* create_nil(const redisReadTask* task) { return value_place(task); }
 
 // hiredis frees whole replies only.
 void free_reply(void* reply) { delete static_cast<RedisReply*>(reply); }
@@ -165,7 +165,9 @@ Result<std::optional<RedisReply>> RedisReader::next() {
 }
 
 bool RedisReader::has_bytes() const {
-  return !parser_->unread().empty() || redisReaderGetObject(parser_->reader) != nullptr;
+  const redisReader& reader = *parser_->reader;
+  const bool has_begun = reader.ridx >= 0 && reader.rstack[0].type >= 0;  // -1: no byte of a reply yet
+  return has_begun || !parser_->unread().empty();
 }
 
 std::optional<Error> redis_error(const std::string& what, const RedisReply& reply) {
@@ -177,7 +179,7 @@ std::optional<Error> redis_error(const std::string& what, const RedisReply& repl
   // "unknown command 'HSET', with args beginning with: ...": arguments are values, or a password.
   words = words.substr(0, words.find(", with args"));
   const Advice advice = advice_of(words);
-  std::string text = what + ": Redis: " + printable(words, kShownBytes);
+  std::string text = what + ": Redis: " + printable(words, kShownWordBytes);
   while (text.ends_with('.')) text.pop_back();
   if (!advice.what_to_do.empty()) text.append(" (").append(advice.what_to_do).append(")");
   return Error{advice.kind, std::move(text)};

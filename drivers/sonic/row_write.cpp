@@ -8,10 +8,10 @@
 namespace lockstep::sonic {
 namespace {
 
-constexpr std::string_view kNoFields = "NULL";  // field and value of a row without fields
-constexpr std::size_t kShownBytes = 80;         // of a name in an error
+constexpr std::string_view kEmptyRow = "NULL";  // field and value of a row without fields
+constexpr std::size_t kFieldNameBytes = 80;     // of a name in an error
 
-std::string shown(std::string_view name) { return "'" + printable(name, kShownBytes) + "'"; }
+std::string quoted(std::string_view name) { return "'" + printable(name, kFieldNameBytes) + "'"; }
 
 // As it is read back from Redis.
 Result<ConfigRow> read_back(const ConfigRow& row) {
@@ -40,7 +40,7 @@ Result<std::vector<StoredRowWrite>> stored_writes(std::span<const RowWrite> writ
   std::set<std::string, std::less<>> names;
   for (const RowWrite& write : writes) {
     auto stored = stored_write(write);
-    const std::string row = "row " + shown(redis_name(write.table, write.key));
+    const std::string row = "row " + quoted(redis_name(write.table, write.key));
     if (!stored) return wrap(row, std::move(stored.error()));
     if (!names.insert(stored->name).second)
       return Error{ErrorKind::invalid_spec, row + " is written twice in one step"};
@@ -63,7 +63,7 @@ std::vector<RedisCommand> row_commands(const StoredRowWrite& write, const RedisH
   for (const auto& [field, value] : stored) {
     if (write.fields.contains(field)) continue;
     // Beside other fields NULL means nothing, and is left as it was found.
-    if (field == kNoFields && stored.size() > 1) continue;
+    if (field == kEmptyRow && stored.size() > 1) continue;
     remove.push_back(field);
   }
   std::vector<RedisCommand> commands;
@@ -78,11 +78,11 @@ std::string difference(const std::optional<ConfigRow>& was, const std::optional<
   if (!is) return "another program has deleted it";
   for (const auto& [field, value] : *was) {
     const auto now = is->find(field);
-    if (now == is->end()) return "field " + shown(field) + " is gone";
-    if (now->second != value) return "field " + shown(field) + " has changed";
+    if (now == is->end()) return "field " + quoted(field) + " is gone";
+    if (now->second != value) return "field " + quoted(field) + " has changed";
   }
   for (const auto& [field, value] : *is)
-    if (!was->contains(field)) return "field " + shown(field) + " is new";
+    if (!was->contains(field)) return "field " + quoted(field) + " is new";
   return {};
 }
 

@@ -40,11 +40,6 @@ class ConfigStoreFaults : public testing::Test {
   const std::vector<RowWrite> writes_{{"PORT", "Ethernet0", kWas, kWant}, {"PORT", "Ethernet4", kWas, kWant}};
 };
 
-template <class T>
-std::string said(const Result<T>& result) {
-  return result ? "no error" : std::string(to_string(result.error().kind)) + ": " + result.error().text();
-}
-
 std::vector<RowState> both(RowState state) { return {state, state}; }
 
 TEST_F(ConfigStoreFaults, AnotherWriterBetweenReadingAndExecIsAConflict) {
@@ -75,6 +70,26 @@ TEST_F(ConfigStoreFaults, AnEmptiedDatabaseIsAConflict) {
   redis_->cli({"FLUSHDB"});
   EXPECT_EQ(said(store.write(writes_, patient())),
             "conflict: row 'PORT|Ethernet0' changed since it was read: another program has deleted it");
+}
+
+// `config reload` empties the database while it is read: what is left is not the configuration.
+TEST_F(ConfigStoreFaults, ADatabaseThatIsEmptiedWhileItIsReadIsNotInitialised) {
+  const auto emptying = proxy({.command = "HGETALL", .before = [&] { redis_->cli({"FLUSHDB"}); }});
+  ConfigStore store(emptying->server(), kConfigDatabase);
+  EXPECT_EQ(
+      said(store.read(patient())),
+      "transient: CONFIG_DB is not initialised yet: SONiC is starting, or is loading its configuration");
+}
+
+TEST_F(ConfigStoreFaults, ARowThatIsDeletedWhileItIsReadIsLeftOut) {
+  const auto deleting = proxy({.command = "HGETALL", .before = [&] {
+                                 redis_->cli({"DEL", "PORT|Ethernet4"});
+                               }});
+  ConfigStore store(deleting->server(), kConfigDatabase);
+  const auto stored = store.read(patient());
+  ASSERT_TRUE(stored) << said(stored);
+  EXPECT_EQ(stored->config.tables.at("PORT").size(), 1U);
+  EXPECT_TRUE(stored->unreadable.empty());
 }
 
 TEST_F(ConfigStoreFaults, LostReplyOfAWriteThatHappenedIsSettledAsWanted) {
@@ -157,6 +172,16 @@ TEST_F(ConfigStoreFaults, LostConnectionsBeforeExecIsSentAreTransient) {
     ConfigStore store(cutting->server(), kConfigDatabase);
     EXPECT_EQ(said(store.write(writes_, patient())).substr(0, 10), "transient:") << command;
   }
+  EXPECT_EQ(mtus(), "9100 9100");
+}
+
+// Over a new connection nothing would be watched.
+TEST_F(ConfigStoreFaults, RowsThatWereReadOverALostConnectionAreNotWritten) {
+  const auto closing = proxy({.command = "HGETALL", .fault = RedisFault::close_after});
+  ConfigStore store(closing->server(), kConfigDatabase);
+  const std::vector<RowWrite> one{writes_[0]};
+  const auto written = store.write(one, patient());
+  EXPECT_FALSE(written);
   EXPECT_EQ(mtus(), "9100 9100");
 }
 

@@ -24,12 +24,7 @@ struct InitialisedRedis : RedisProcess {
   InitialisedRedis() { cli({"SET", "CONFIG_DB_INITIALIZED", "1"}); }
 };
 
-template <class T>
-std::string said(const Result<T>& result) {
-  return result ? "no error" : std::string(to_string(result.error().kind)) + ": " + result.error().text();
-}
-
-StoredConfig read(ConfigStore& store) {
+StoredConfig read_all(ConfigStore& store) {
   Result<StoredConfig> stored = store.read(patient());
   EXPECT_TRUE(stored) << said(stored);
   return stored ? *std::move(stored) : StoredConfig{};
@@ -63,7 +58,7 @@ TEST_F(ConfigStores, RenderedConfigsOfSonicAreReadAsTheyWereWritten) {
     const auto written = store.write(writes, patient());
     ASSERT_TRUE(written) << entry.path() << ": " << said(written);
     EXPECT_EQ(redis.cli({"DBSIZE"}), std::to_string(writes.size() + 1));
-    const StoredConfig stored = read(store);
+    const StoredConfig stored = read_all(store);
     EXPECT_EQ(stored.config, *config) << entry.path();
     EXPECT_TRUE(stored.unreadable.empty());
     rows += writes.size();
@@ -108,7 +103,7 @@ TEST_F(ConfigStores, ReadsWhatOthersWroteAndReportsWhatIsNoRow) {
   redis.cli({"HSET", "PORT", "mtu", "9100"});
   redis.cli({"HSET", "|Ethernet0", "mtu", "9100"});
   ConfigStore store(redis.server(), kConfigDatabase);
-  const StoredConfig stored = read(store);
+  const StoredConfig stored = read_all(store);
   EXPECT_EQ(stored.config, *parse_config_db(R"({"INTERFACE":{"Ethernet0":{},"Ethernet4":{"vrf_name":"Vrf1"}},
                                                 "VLAN":{"Vlan10":{"servers":["a","b"]}}})"));
   std::string reasons;
@@ -138,7 +133,7 @@ TEST_F(ConfigStores, NothingIsReadOrWrittenBeforeSonicHasInitialised) {
   EXPECT_EQ(redis.cli({"EXISTS", "PORT|Ethernet0"}), "0");
   redis.cli({"SET", "CONFIG_DB_INITIALIZED", "1"});
   EXPECT_TRUE(store.write(writes, patient()));
-  EXPECT_EQ(read(store).config.find("PORT", "Ethernet0")->at("mtu"), ConfigField("9100"));
+  EXPECT_EQ(read_all(store).config.find("PORT", "Ethernet0")->at("mtu"), ConfigField("9100"));
 }
 
 TEST_F(ConfigStores, OnlyFieldsThatDifferAreWrittenAndRowsNeverBecomeEmpty) {
@@ -184,7 +179,7 @@ TEST_F(ConfigStores, AThousandRowsAreTwoRoundTripsAndAsManyAreReadInThree) {
   const auto written = store.write(writes, patient());
   ASSERT_TRUE(written) << said(written);
   EXPECT_EQ(store.connection().round_trips(), 2U);
-  EXPECT_EQ(read(store).config.tables.at("QUEUE").size(), 1000U);
+  EXPECT_EQ(read_all(store).config.tables.at("QUEUE").size(), 1000U);
   EXPECT_EQ(store.connection().round_trips(), 5U);
 }
 
@@ -263,11 +258,11 @@ TEST_F(ConfigStores, ReadsWhileRedisIsKilledAndStartsAgain) {
   InitialisedRedis redis;
   redis.cli({"HSET", "PORT|Ethernet0", "mtu", "9100"});
   ConfigStore store(redis.server(), kConfigDatabase);
-  EXPECT_EQ(read(store).config.tables.size(), 1U);
+  EXPECT_EQ(read_all(store).config.tables.size(), 1U);
   redis.restart();  // SONiC's Redis keeps nothing, and its database container loads the file again
   EXPECT_EQ(said(store.read(patient())).substr(0, 41), "transient: CONFIG_DB is not initialised y");
   redis.cli({"SET", "CONFIG_DB_INITIALIZED", "1"});
-  EXPECT_TRUE(read(store).config.tables.empty());
+  EXPECT_TRUE(read_all(store).config.tables.empty());
   redis.signal(SIGSTOP);
   const auto hung = store.read(within(std::chrono::milliseconds(100)));
   EXPECT_EQ(said(hung), "transient: " + redis.server().name() + ": no reply: the deadline passed");

@@ -150,7 +150,8 @@ bool FaultyRedisProxy::pass_command(Conversation& talk, const std::string& bytes
   if (!write_all(talk.redis.number(), bytes)) return false;
   const std::string reply = talk.next_reply();
   if (reply.empty() || fault == RedisFault::cut_after) return false;
-  return write_all(talk.client.number(), fault == RedisFault::answer ? plan_.answer : reply);
+  return write_all(talk.client.number(), fault == RedisFault::answer ? plan_.answer : reply) &&
+         fault != RedisFault::close_after;
 }
 
 void FaultyRedisProxy::deliver_late() {

@@ -15,11 +15,12 @@
 namespace lockstep::sonic {
 
 enum class RedisFault : std::uint8_t {
-  none,        // only what `before` does
-  cut_before,  // the command does not reach Redis, and both connections are closed
-  cut_after,   // Redis executes it, its reply is lost, and both connections are closed
-  late,        // the command waits until deliver_late(), also when its client is gone
-  answer,      // instead of Redis' reply to it, which it executes
+  none,         // only what `before` does
+  cut_before,   // the command does not reach Redis, and both connections are closed
+  close_after,  // its reply is passed on, and both connections are closed
+  cut_after,    // Redis executes it, its reply is lost, and both connections are closed
+  late,         // the command waits until deliver_late(), also when its client is gone
+  answer,       // instead of Redis' reply to it, which it executes
 };
 
 struct RedisFaultPlan {

@@ -20,12 +20,6 @@ Replies ask(RedisConnection& connection, std::vector<RedisCommand> commands, con
   return connection.send(commands, RedisIntention::asks, call);
 }
 
-// "transient: Redis at ...".
-std::string said(const Replies& replies) {
-  if (replies) return "no error";
-  return std::string(to_string(replies.error().kind)) + ": " + replies.error().text();
-}
-
 class RedisConnections : public testing::Test {
  protected:
   void SetUp() override { LOCKSTEP_NEEDS_REDIS(); }

@@ -71,6 +71,12 @@ inline Call patient() { return within(std::chrono::seconds(30)); }
 
 bool has_redis();
 
+// "transient: Redis at ...".
+template <class T>
+std::string said(const Result<T>& result) {
+  return result ? "no error" : std::string(to_string(result.error().kind)) + ": " + result.error().text();
+}
+
 }  // namespace lockstep::sonic
 
 #define LOCKSTEP_NEEDS_REDIS() \
