@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kEmptyRow = "NULL";  // field and value of a row without fields
 constexpr std::size_t kFieldNameBytes = 80;     // of a name in an error
 
-std::string quoted(std::string_view name) { return "'" + printable(name, kFieldNameBytes) + "'"; }
+std::string field_named(std::string_view name) { return "'" + printable(name, kFieldNameBytes) + "'"; }
 
 // As it is read back from Redis.
 Result<ConfigRow> read_back(const ConfigRow& row) {
@@ -40,7 +40,7 @@ Result<std::vector<StoredRowWrite>> stored_writes(std::span<const RowWrite> writ
   std::set<std::string, std::less<>> names;
   for (const RowWrite& write : writes) {
     auto stored = stored_write(write);
-    const std::string row = "row " + quoted(redis_name(write.table, write.key));
+    const std::string row = "row " + field_named(redis_name(write.table, write.key));
     if (!stored) return wrap(row, std::move(stored.error()));
     if (!names.insert(stored->name).second)
       return Error{ErrorKind::invalid_spec, row + " is written twice in one step"};
@@ -78,11 +78,11 @@ std::string difference(const std::optional<ConfigRow>& was, const std::optional<
   if (!is) return "another program has deleted it";
   for (const auto& [field, value] : *was) {
     const auto now = is->find(field);
-    if (now == is->end()) return "field " + quoted(field) + " is gone";
-    if (now->second != value) return "field " + quoted(field) + " has changed";
+    if (now == is->end()) return "field " + field_named(field) + " is gone";
+    if (now->second != value) return "field " + field_named(field) + " has changed";
   }
   for (const auto& [field, value] : *is)
-    if (!was->contains(field)) return "field " + quoted(field) + " is new";
+    if (!was->contains(field)) return "field " + field_named(field) + " is new";
   return {};
 }
 
