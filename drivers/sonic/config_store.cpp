@@ -157,6 +157,9 @@ Result<Done> ConfigStore::read_rows(std::span<const std::string> names, StoredCo
 Result<Done> ConfigStore::write(std::span<const RowWrite> writes, const Call& call) {
   TRY(const std::vector<StoredRowWrite> stored, stored_writes(writes));
   if (stored.empty()) return Done{};
+  if (stored.size() > kRowsPerWrite)
+    return Error{ErrorKind::invalid_spec, std::to_string(stored.size()) + " rows in one step; at most " +
+                                              std::to_string(kRowsPerWrite) + " can be written at once"};
   TRY_DONE(end_unsettled(call));
   Unsettled identity;
   TRY(const std::vector<RedisHash> rows, watched(stored, identity, call));

@@ -252,6 +252,11 @@ TEST_F(ConfigStores, WhatNoRowCanBeIsRefusedBeforeRedisIsAsked) {
     EXPECT_EQ(said(store.settled(writes, patient())), "invalid spec: " + error);
   }
   EXPECT_TRUE(store.write({}, patient()));
+  std::vector<RowWrite> many;
+  for (std::size_t i = 0; i <= kRowsPerWrite; ++i)
+    many.push_back({"VLAN", "Vlan" + std::to_string(i), std::nullopt, ConfigRow{}});
+  EXPECT_EQ(said(store.write(many, patient())),
+            "invalid spec: 2001 rows in one step; at most 2000 can be written at once");
 }
 
 TEST_F(ConfigStores, ReadsWhileRedisIsKilledAndStartsAgain) {

@@ -1,9 +1,11 @@
 // A connection to a real Redis: replies, passwords, deadlines, and servers that go away or are not Redis.
 #include "drivers/sonic/redis_connection.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
-#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -158,6 +160,28 @@ TEST_F(RedisConnections, EndsAtTheDeadlineOfAStoppedServer) {
   const Replies written = connection.send(set, RedisIntention::writes, within(std::chrono::milliseconds(50)));
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind, ErrorKind::unknown_outcome) << said(written);
+}
+
+// A listener whose queue is full answers no connection.
+TEST(RedisConnects, EndsAtTheDeadlineWhileItConnects) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(listener.number(), any, size), 0);
+  ASSERT_EQ(::listen(listener.number(), 0), 0);
+  ASSERT_EQ(::getsockname(listener.number(), any, &size), 0);
+  std::vector<Descriptor> queue;
+  for (int i = 0; i < 4; ++i) {
+    queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    (void)::connect(queue.back().number(), any, size);
+  }
+  RedisConnection connection({.host = "127.0.0.1", .port = ntohs(address.sin_port)}, 0);
+  EXPECT_EQ(said(ask(connection, {{"PING"}}, within(std::chrono::milliseconds(200)))),
+            "transient: " + connection.server().name() + ": the deadline passed");
+  EXPECT_EQ(connection.openings(), 0U);
 }
 
 TEST_F(RedisConnections, EndsWhenItIsWokenOrStopped) {
