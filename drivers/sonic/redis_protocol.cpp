@@ -19,11 +19,17 @@ struct ReplyCost {
   std::size_t values = 0;
 };
 
-// Where hiredis wants the value: the root, or an element of the array above.
-RedisReply* value_place(const redisReadTask* task) {
+// False: the bound is exceeded.
+bool charge(const redisReadTask* task, std::size_t values) {
   auto& cost = *static_cast<ReplyCost*>(task->privdata);
-  if (++cost.values > kReplyValues) return nullptr;
-  if (task->parent == nullptr) return new RedisReply();
+  if (values > kReplyValues - cost.values) return false;
+  cost.values += values;
+  return true;
+}
+
+// Where hiredis wants the value: the root, or an element of the array above, which has been charged.
+RedisReply* value_place(const redisReadTask* task) {
+  if (task->parent == nullptr) return charge(task, 1) ? new RedisReply() : nullptr;
   return &static_cast<RedisReply*>(task->parent->obj)->elements[static_cast<std::size_t>(task->idx)];
 }
 
@@ -39,8 +45,7 @@ void* create_array(const redisReadTask* task, int elements) {
   RedisReply* const reply = value_place(task);
   if (reply == nullptr) return nullptr;
   reply->kind = RedisReply::Kind::array;
-  const auto& cost = *static_cast<const ReplyCost*>(task->privdata);
-  if (elements < 0 || static_cast<std::size_t>(elements) > kReplyValues - cost.values) {
+  if (elements < 0 || !charge(task, static_cast<std::size_t>(elements))) {
     if (task->parent == nullptr) delete reply;
     return nullptr;
   }

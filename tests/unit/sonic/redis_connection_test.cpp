@@ -53,7 +53,9 @@ TEST_F(RedisConnections, PipelinesCommandsAndKeepsEachKindOfReply) {
 
 TEST_F(RedisConnections, SendsAndReadsMoreThanSocketsHold) {
   const RedisProcess redis;
-  RedisConnection connection(redis.server(), 0);
+  // The proxy reads no command before its reply to the last one has been read.
+  const FaultyRedisProxy proxy(redis.folder() + "/proxy", redis.socket_path(), {});
+  RedisConnection connection(proxy.server(), 0);
   std::vector<RedisCommand> commands;
   for (int i = 0; i < 64; ++i)
     commands.push_back({"ECHO", std::string(500'000, static_cast<char>('a' + i % 26))});
@@ -194,6 +196,9 @@ TEST_F(RedisConnections, EndsWhenItIsWokenOrStopped) {
   Call stopped = patient();
   stopped.stop = stop.get_token();
   EXPECT_EQ(said(ask(connection, {{"PING"}}, stopped)).substr(0, 10), "cancelled:");
+  // Nothing was sent: its outcome is known.
+  const RedisCommand set[] = {{"SET", "a", "b"}};
+  EXPECT_EQ(said(connection.send(set, RedisIntention::writes, stopped)).substr(0, 10), "cancelled:");
   const WakeDescriptor wake;
   Call woken = patient();
   woken.wake_fd = wake.number();

@@ -86,6 +86,17 @@ TEST(RedisReaders, TheBoundsCountFromBegin) {
   EXPECT_FALSE(reader.feed(half));
 }
 
+TEST(RedisReaders, TheBoundOfValuesCountsAllRepliesAndArraysBeforeTheirElements) {
+  const std::string bound = "; replies of more than a million values";
+  std::string integers;
+  for (std::size_t i = 0; i < kReplyValues; ++i) integers += ":1\r\n";
+  const std::string all = read_in_pieces(integers, 65536);
+  EXPECT_EQ(all.size(), 2 * kReplyValues);
+  EXPECT_EQ(read_in_pieces(integers + "+one more\r\n", 65536), all + bound);
+  EXPECT_EQ(read_in_pieces("*600000\r\n*600000\r\n", 1), bound);
+  EXPECT_EQ(read_in_pieces("*600000\r\n*300000\r\n", 1), "; incomplete");
+}
+
 TEST(RedisCommands, AreBytesWithTheLengthOfEachWord) {
   EXPECT_EQ(redis_bytes({"HSET", "PORT|Ethernet0", "\0\r\n"s, ""}),
             "*4\r\n$4\r\nHSET\r\n$14\r\nPORT|Ethernet0\r\n$3\r\n\0\r\n\r\n$0\r\n\r\n"s);
