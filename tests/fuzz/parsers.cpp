@@ -14,6 +14,7 @@ constexpr Parser kParsers[] = {
     {"probe", parse_probe, seeds_of_probe}, {"before", parse_before, seeds_of_before},
     {"nft", parse_nft, seeds_of_nft},       {"git", parse_git, seeds_of_git},
     {"api", parse_api, seeds_of_api},       {"client", parse_client, seeds_of_client},
+    {"redis", parse_redis, seeds_of_redis},
 };
 
 }  // namespace

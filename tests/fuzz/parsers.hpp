@@ -54,6 +54,9 @@ void parse_api(std::string_view input);
 // What a service sends to its command line: events, failures, objects; and templates of jsonpath. Events must
 // be the same however they are cut, and what is printed must be fit for a terminal.
 void parse_client(std::string_view input);
+// Replies of Redis, and rows of CONFIG_DB in them. They must be the same however the bytes are cut, and a row
+// that can be written must be read back.
+void parse_redis(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();
 std::vector<std::string> seeds_of_inventory();
@@ -69,5 +72,6 @@ std::vector<std::string> seeds_of_probe();
 std::vector<std::string> seeds_of_git();
 std::vector<std::string> seeds_of_api();
 std::vector<std::string> seeds_of_client();
+std::vector<std::string> seeds_of_redis();
 
 }  // namespace lockstep::fuzzing
