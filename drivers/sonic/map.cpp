@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "drivers/sonic/map_fields.hpp"
 #include "drivers/sonic/port_qos.hpp"
@@ -165,7 +166,18 @@ constexpr std::array kBufferLines{
 };
 constexpr RowId kPortRow = row("interface[*]");
 constexpr RowId kNative = row("raw[*][*]");
+constexpr RowId kCarrier = row("interface[*]/carrier");
+constexpr RowId kPeer = row("interface[*]/peer");
+constexpr RowId kSession = row("bgp/neighbor[*]/session");
+constexpr std::array kPortEffects{kCarrier, kPeer};
 constexpr std::string_view kDriver = "sonic";
+
+std::vector<Unread> unread_of(std::span<const RowId> rows, const Scope& scope, const Error& why) {
+  std::vector<Unread> out;
+  for (const RowId one : rows)
+    if (scope.wants(one)) out.push_back({one, {}, why});
+  return out;
+}
 
 template <class Each>
 void each_qos_line(Each each) {
@@ -303,7 +315,36 @@ class Editing {
 std::vector<RowId> rows_read() {
   std::vector<RowId> out = rows_written();
   out.push_back(kPortRow);
+  out.insert(out.end(), kPortEffects.begin(), kPortEffects.end());
+  out.push_back(kSession);
   return out;
+}
+
+void add_effects(const SwitchState& state, const Scope& scope, TreeBuilder& tree) {
+  for (const auto& [port, seen] : state.ports) {
+    if (scope.wants(kCarrier) && seen.is_up) tree.add(Path(kCarrier, {port}), Value::boolean(*seen.is_up));
+    if (scope.wants(kPeer) && !seen.peer.empty()) tree.add(Path(kPeer, {port}), Value::text(seen.peer));
+  }
+  if (!scope.wants(kSession)) return;
+  for (const auto& [neighbor, session] : state.sessions)
+    tree.add(Path(kSession, {neighbor}), Value::text(session));
+}
+
+bool wants_ports(const Scope& scope) {
+  return std::ranges::any_of(kPortEffects, [&scope](RowId id) { return scope.wants(id); });
+}
+bool wants_sessions(const Scope& scope) { return scope.wants(kSession); }
+
+std::vector<Unread> unread_config(const Scope& scope, const Error& why) {
+  std::vector<RowId> rows = rows_written();
+  rows.push_back(kPortRow);
+  return unread_of(rows, scope, why);
+}
+std::vector<Unread> unread_ports(const Scope& scope, const Error& why) {
+  return unread_of(kPortEffects, scope, why);
+}
+std::vector<Unread> unread_sessions(const Scope& scope, const Error& why) {
+  return unread_of(std::array{kSession}, scope, why);
 }
 
 std::vector<RowId> rows_written() {
