@@ -29,8 +29,12 @@ class Sonic final : public Subject {
     set({"BUFFER_POOL|ingress_lossless_pool", "type", "ingress", "mode", "dynamic", "size", "30000000"});
     set({"SCHEDULER|scheduler.0", "type", "DWRR", "weight", "14"});
     attach(redis_.server());
-    // What the model of the row requires, and SONiC's own default.
-    never_unset = {"interface[*]/speed"};
+    never_unset = {"interface[*]/speed",  // SONiC's model of a port requires it
+                   // A profile has both, or none.
+                   "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
+                   "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff"};
+    keeps_a_default = {"interface[*]/class[*]/ecn-probability", "interface[*]/buffer[*]/dynamic-threshold"};
+    follow = {"interface[*]/trust"};
   }
   std::string foreign() override {
     std::string out;
