@@ -194,7 +194,9 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
   if (now) add_entries(now->config, scope, tree);
   const Tree have = tree.build();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    const bool is_there = now && have.value(changes[i].path) == changes[i].want;
+    // Of a lost reply the engine makes its own observation.
+    const bool is_there = now && why.kind != ErrorKind::unknown_outcome &&
+                          have.value(changes[i].path) == changes[i].want;
     if (!receipt.outcomes[i].error && !is_there) receipt.outcomes[i].error = error;
   }
 }
