@@ -195,8 +195,8 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
   const Tree have = tree.build();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     // Of a lost reply the engine makes its own observation.
-    const bool is_there = now && why.kind != ErrorKind::unknown_outcome &&
-                          have.value(changes[i].path) == changes[i].want;
+    const bool is_there =
+        now && why.kind != ErrorKind::unknown_outcome && have.value(changes[i].path) == changes[i].want;
     if (!receipt.outcomes[i].error && !is_there) receipt.outcomes[i].error = error;
   }
 }
