@@ -23,16 +23,9 @@ TlsFiles own_credentials() {
           .revoked = ::access(revoked.c_str(), F_OK) == 0 ? revoked : ""};
 }
 
-std::string with_name(std::string url, const std::string& device) {
-  constexpr std::string_view kPlace = "{name}";
-  for (std::size_t at = url.find(kPlace); at != url.npos; at = url.find(kPlace, at + device.size()))
-    url.replace(at, kPlace.size(), device);
-  return url;
-}
-
 Result<AgentEndpoint> endpoint_of(const DriverTarget& target) {
   if (target.twin) return AgentEndpoint{.host = management_address(target.device), .port = kAgentPort};
-  return parse_agent_url(with_name(*target.connect.agent, target.device));
+  return parse_agent_url(target.named(*target.connect.agent));
 }
 
 bool has_agent(const DriverTarget& target) {

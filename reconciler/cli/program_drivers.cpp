@@ -60,7 +60,7 @@ std::string sonic_models() {
 // None: it is in a twin, which has no SONiC, or nothing says where its Redis is.
 Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
   if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
-  TRY(const sonic::RedisServer server, sonic::parse_redis_server(*target.connect.redis));
+  TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
       {.device = target.device, .databases = usual_databases(server), .models = sonic_models()});
   if (!server.host.empty()) attached.address = IpAddress::parse(server.host);

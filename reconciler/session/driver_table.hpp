@@ -31,6 +31,14 @@ struct DriverTarget {
   std::optional<Twin> twin;  // the device in that twin, whatever `connect` says; none: the real device
   // Of the leadership that the session holds. For devices that refuse earlier leaders.
   std::shared_ptr<CurrentEpoch> epoch{};
+
+  // A text of `connect` with the device's name in place of {name}.
+  std::string named(std::string text) const {
+    constexpr std::string_view kPlace = "{name}";
+    for (std::size_t at = text.find(kPlace); at != text.npos; at = text.find(kPlace, at + device.size()))
+      text.replace(at, kPlace.size(), device);
+    return text;
+  }
 };
 
 struct DriverRow {
