@@ -11,19 +11,13 @@
 #include "drivers/frr/saved.hpp"
 #include "drivers/frr/script.hpp"
 #include "drivers/frr/state.hpp"
+#include "specs/model/fnv.hpp"
 
 namespace lockstep {
 namespace frr {
 namespace {
 
-// FNV-1a, 64 bit (draft-eastlake-fnv): a revision only has to differ when the text does.
-std::string digest(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(hash >> shift) & 0xF];
-  return out;
-}
+std::string digest(std::string_view text) { return Fnv().add(text).text(); }
 
 constexpr std::string_view kNotRead = "-";
 constexpr std::string_view kNoFile = "no file is known that FRR starts from";

@@ -10,17 +10,11 @@
 #include "drivers/sonic/map.hpp"
 #include "drivers/sonic/transactions.hpp"
 #include "drivers/sonic/yang_models.hpp"
+#include "specs/model/fnv.hpp"
 
 namespace lockstep {
 namespace sonic {
 namespace {
-
-// FNV-1a, 64 bit (draft-eastlake-fnv): a revision only has to differ when the text does.
-std::string fingerprint(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return std::to_string(hash);
-}
 
 // "config.effects": a guard compares the configuration only, since a flapping port does not change it.
 std::string revision_of(const StoredConfig& stored, const SwitchState& state) {
@@ -30,7 +24,7 @@ std::string revision_of(const StoredConfig& stored, const SwitchState& state) {
   for (const auto& [neighbor, session] : state.sessions) effects += neighbor + "=" + session + "\n";
   std::string config = config_db_json(stored.config);
   for (const UnreadableRow& row : stored.unreadable) config += row.name + "\n";
-  return fingerprint(config) + "." + fingerprint(effects);
+  return Fnv().add(config).text() + "." + Fnv().add(effects).text();
 }
 std::string_view config_part(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <set>
 
 #include "drivers/sonic/text_parts.hpp"
+#include "specs/model/fnv.hpp"
 
 namespace lockstep::sonic {
 namespace {
@@ -31,20 +31,13 @@ constexpr std::array<Naming, 12> kNamings{{
     {"QUEUE", "wred_profile", "WRED_PROFILE"},
 }};
 
-// FNV-1a, 64 bit (draft-eastlake-fnv), as 16 digits.
 std::string digest(const ConfigRow& row) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto add = [&hash](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    hash = (hash ^ 0xFFU) * 1099511628211ULL;
-  };
+  Fnv hash;
   for (const auto& [field, value] : row) {
-    add(field);
-    if (const auto* const text = std::get_if<std::string>(&value)) add(*text);
+    hash.add(field).add("\n");
+    if (const auto* const text = std::get_if<std::string>(&value)) hash.add(*text).add("\n");
   }
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(hash >> shift) & 0xF];
-  return out;
+  return hash.text();
 }
 
 // "lockstep-dwrr-60". What such a name does not say, or that is longer than SONiC's models allow (32), is

@@ -11,27 +11,16 @@
 
 namespace lockstep {
 
-// By linux and frr.
 inline constexpr std::array kSetByNoDriver{
     row("buffer-headroom"),
     row("buffer-pool[*]/share"),
-    row("interface[*]/buffer[*]/dynamic-threshold"),
-    row("interface[*]/buffer[*]/xoff"),
-    row("interface[*]/buffer[*]/xon"),
-    row("interface[*]/buffer[*]/xon-offset"),
-    row("interface[*]/pfc-asymmetric"),
-    row("interface[*]/pfc-watchdog/action"),
-    row("interface[*]/pfc-watchdog/detection-time"),
     row("interface[*]/pfc-watchdog/poll-interval"),
-    row("interface[*]/pfc-watchdog/restoration-time"),
     row("load-balancing/flowlet-entries"),
     row("load-balancing/flowlet-inactivity"),
     row("load-balancing/link-utilization"),
 };
-
-// Of these, what a switch operating system's driver sets all the same; tests/unit/sonic/map_test.cpp keeps
-// the two in step.
-inline constexpr std::array kSetBySonic{
+// tests/unit/sonic/map_test.cpp keeps it in step with that driver.
+inline constexpr std::array kSetBySonicOnly{
     row("interface[*]/buffer[*]/dynamic-threshold"),
     row("interface[*]/buffer[*]/xoff"),
     row("interface[*]/buffer[*]/xon"),
@@ -44,9 +33,9 @@ inline constexpr std::array kSetBySonic{
 
 // `drivers`: of the device.
 constexpr bool is_set_by_no_driver(RowId id, std::span<const DriverName> drivers) {
+  const auto is_in = [id](const auto& rows) { return std::ranges::find(rows, id) != rows.end(); };
   const bool is_sonic = std::ranges::find(drivers, DriverName::sonic) != drivers.end();
-  return std::ranges::find(kSetByNoDriver, id) != kSetByNoDriver.end() &&
-         !(is_sonic && std::ranges::find(kSetBySonic, id) != kSetBySonic.end());
+  return is_in(kSetByNoDriver) || (!is_sonic && is_in(kSetBySonicOnly));
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "drivers/sonic/builtin_rules.hpp"
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/state_check.hpp"
+#include "tests/unit/sonic/changes.hpp"
 #include "tests/unit/sonic/faulty_redis_proxy.hpp"
 #include "tests/unit/sonic/redis_process.hpp"
 #include "tests/unit/sonic/shared_data.hpp"
@@ -27,25 +28,12 @@ constexpr const char* kLeaf = R"({
                    "Ethernet8": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE"}},
   "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "30000000"}}})";
 
-Change change(const std::string& path, Value want) { return {*Path::parse(path), {}, want}; }
-
-// A lossless class on both ports, and no DSCPs in class 1.
-std::vector<Change> lossless() {
-  std::vector<Change> out;
+// A lossless class on both ports, in place of class 1.
+ChangeSet lossless() {
+  ChangeSet out;
   for (const std::string port : {"Ethernet0", "Ethernet8"}) {
-    const auto at = [&port](const std::string& rest) { return "interface[" + port + "]/" + rest; };
-    const std::vector<Change> one{change(at("pfc"), Value::set({"3"})),
-                                  change(at("class[1]"), Value{}),
-                                  change(at("class[3]"), Value::present()),
-                                  change(at("class[3]/dscp"), Value::set({"26"})),
-                                  change(at("class[3]/priority"), Value::set({"3"})),
-                                  change(at("class[3]/strict"), Value::boolean(false)),
-                                  change(at("class[3]/share"), Value::integer(600)),
-                                  change(at("class[3]/ecn-min"), Value::integer(150000)),
-                                  change(at("class[3]/ecn-max"), Value::integer(1500000)),
-                                  change(at("buffer[3]/size"), Value::integer(257338)),
-                                  change(at("buffer[3]/xoff"), Value::integer(237882)),
-                                  change(at("mtu"), Value::integer(9216))};
+    out.push_back(change("interface[" + port + "]/class[1]", Value{}));
+    const ChangeSet one = lossless_class(port);
     out.insert(out.end(), one.begin(), one.end());
   }
   return out;
