@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
@@ -12,6 +11,7 @@
 #include "drivers/sonic/port_qos.hpp"
 #include "drivers/sonic/shared_rows.hpp"
 #include "drivers/sonic/state_check.hpp"
+#include "drivers/sonic/text_parts.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::sonic {
@@ -210,34 +210,71 @@ void add_qos(const ConfigDb& config, const std::string& port, const Scope& scope
         add(tree, Path(line.row, {port, std::to_string(priority)}), line.read(qos, priority));
 }
 
-// Rows that the language can't say: a row's fields as JSON, for those that the intent names.
-nlohmann::json json_of(const ConfigRow& row) {
-  nlohmann::json out = nlohmann::json::object();
-  for (const auto& [field, value] : row)
-    std::visit([&out, &field = field](const auto& held) { out[field] = held; }, value);
+// What the language can't say: a field of a row ("PORT|Ethernet0 alias", of a list "PORT|Ethernet0
+// adv_speeds@"), or a row as such.
+struct NativePlace {
+  std::string table;
+  std::string key;
+  std::string field;  // empty: the row
+  bool is_list = false;
+};
+std::optional<NativePlace> native_place(Path path) {
+  std::string_view text = path.key(1);
+  NativePlace out;
+  if (const std::size_t blank = text.rfind(' '); blank != text.npos) {
+    out.field = text.substr(blank + 1);
+    text = text.substr(0, blank);
+    out.is_list = out.field.ends_with('@');
+    if (out.is_list) out.field.pop_back();
+    if (out.field.empty()) return std::nullopt;
+  }
+  auto name = row_of_redis_name(text);
+  if (!name) return std::nullopt;
+  out.table = std::move(name->first);
+  out.key = std::move(name->second);
   return out;
 }
+
+Value native_value(const ConfigRow& row, const NativePlace& place) {
+  if (place.field.empty()) return Value::text("");
+  const auto found = row.find(place.field);
+  if (found == row.end()) return {};
+  if (!place.is_list) {
+    const auto* const text = std::get_if<std::string>(&found->second);
+    return text == nullptr ? Value() : Value::text(*text);
+  }
+  const auto* const list = std::get_if<ConfigList>(&found->second);
+  if (list == nullptr) return {};
+  std::string joined;
+  for (const std::string& one : *list) joined += (&one == &list->front() ? "" : ",") + one;
+  return Value::text(joined);
+}
+
 void add_native(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) {
   for (const Path path : scope.named) {
     if (path.row() != kNative || path.key(0) != kDriver) continue;
-    const auto name = row_of_redis_name(path.key(1));
-    const ConfigRow* const row = name ? config.find(name->first, name->second) : nullptr;
-    if (row != nullptr) tree.add(path, Value::text(json_of(*row).dump()));
+    const auto place = native_place(path);
+    const ConfigRow* const row = place ? config.find(place->table, place->key) : nullptr;
+    if (row != nullptr) add(tree, path, native_value(*row, *place));
   }
 }
+
 Result<Done> edit_native(ConfigDb& config, const Change& change) {
-  const auto name = row_of_redis_name(change.path.key(1));
-  if (!name)
-    return Error{ErrorKind::invalid_spec, "'" + std::string(change.path.key(1)) + "' is not TABLE|KEY"};
+  const auto place = native_place(change.path);
+  if (!place)
+    return Error{ErrorKind::invalid_spec,
+                 "'" + std::string(change.path.key(1)) + "' is no row of CONFIG_DB: write TABLE|key"};
+  const ConfigRow* const now = config.find(place->table, place->key);
+  ConfigRow row = now == nullptr ? ConfigRow() : *now;
   if (!change.want) {
-    make_move({name->first, name->second, std::nullopt}, config);
-    return Done{};
+    row.erase(place->field);
+  } else if (!place->field.empty()) {
+    const std::string_view text = change.want.as_text();
+    row[place->field] =
+        place->is_list ? ConfigField(ConfigList(parts_of(text, ','))) : ConfigField(std::string(text));
   }
-  const std::string file = "{" + nlohmann::json(name->first).dump() + ":{" +
-                           nlohmann::json(name->second).dump() + ":" + std::string(change.want.as_text()) +
-                           "}}";
-  TRY(const ConfigDb row, parse_config_db(file));
-  config.tables[name->first][name->second] = row.tables.at(name->first).at(name->second);
+  const bool goes = !change.want && row.empty();
+  make_move({place->table, place->key, goes ? std::nullopt : std::optional(std::move(row))}, config);
   return Done{};
 }
 

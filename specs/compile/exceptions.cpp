@@ -158,12 +158,30 @@ std::optional<Value> Exceptions::overriding(Path path, const Literal& literal) {
   return value;
 }
 
+// The fields of a native row are entries of their own (`TABLE|key field`, of a list `field@`), so that a spec
+// sets those that it names and leaves the others alone.
 void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered) {
-  for (const auto& [key, literal] : said.set)
+  const std::string_view driver = to_string(*said.driver);
+  const auto add = [&](const std::string& name, const std::string& native, const Literal& value,
+                       const Literal& meant, Position at) {
     set(raws_,
-        {Path(row("raw[*][*]"), {to_string(*said.driver), *key}), Value::text(text_of(*literal)),
-         c_.origins.add(who, key.at, "raw"), meant_entries(to_string(*said.driver), *key, *literal)},
+        {Path(row("raw[*][*]"), {driver, native}), Value::text(text_of(value)),
+         c_.origins.add(who, at, "raw"), meant_entries(driver, name, meant)},
         said.names, &covered);
+  };
+  for (const auto& [key, literal] : said.set) {
+    if (literal->shape != Literal::Shape::map || literal->fields.empty()) {
+      add(*key, *key, *literal, *literal, key.at);
+      continue;
+    }
+    for (const auto& field : literal->fields) {
+      Literal alone;
+      alone.shape = Literal::Shape::map;
+      alone.fields.push_back(field);
+      const bool is_list = field.value->shape == Literal::Shape::list;
+      add(*key, *key + " " + *field.key + (is_list ? "@" : ""), *field.value, alone, field.key.at);
+    }
+  }
 }
 
 void Exceptions::set(Settings& settings, const Setting& setting, const Said<std::string>& names,

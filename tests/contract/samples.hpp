@@ -257,7 +257,7 @@ inline std::vector<Sample> samples() {
       {"package[rdma-core]", text(">=50"), text(">=52")},
       {"pcie/acs", no, yes},
       {"pcie/max-read-request", number(4096), number(512)},
-      {"raw[sonic][VLAN|Vlan20]", text(R"({"vlanid":"20"})"), text(R"({"mtu":"9100","vlanid":"20"})")},
+      {"raw[sonic][VLAN|Vlan20 vlanid]", text("20"), text("21")},
       {"route-mtu[10.64.0.0/16]", text("mtu lock 1400"), text("mtu lock 1300"), pool_route},
       {"route[100:0.0.0.0/0]", set({"via 10.64.0.0 dev rail0"}), set({"dev rail0"}), up},
       {"routing-config/saved", there},

@@ -195,15 +195,32 @@ TEST(SonicRows, AreNotReportedAsSetByNoDriver) {
   for (const RowId id : kSetByNoDriver) EXPECT_FALSE(is_written(id)) << schema_row(id).pattern;
 }
 
-TEST_F(SonicMap, NativeRowsGoBothWays) {
-  const Change native{
-      Path(row("raw[*][*]"), {"sonic", "VLAN|Vlan20"}), {}, Value::text(R"({"vlanid":"20"})")};
-  config = edited(config, {native}).config;
-  EXPECT_EQ(field("VLAN", "Vlan20", "vlanid"), "20");
+TEST_F(SonicMap, NativeFieldsGoBothWaysAndLeaveTheOthersOfTheirRow) {
+  const auto native = [](const char* name, const char* text) {
+    return Change{Path(row("raw[*][*]"), {"sonic", name}), {}, text == nullptr ? Value() : Value::text(text)};
+  };
+  const ChangeSet changes{native("VLAN|Vlan20 vlanid", "20"),
+                          native("VLAN|Vlan20 dhcp_servers@", "10.0.0.1,10.0.0.2"),
+                          native("PORT|Ethernet0 description", "to gpu1"), native("INTERFACE|Ethernet8", "")};
+  config = edited(config, changes).config;
+  EXPECT_EQ(config.tables.at("VLAN").at("Vlan20"),
+            (ConfigRow{{"vlanid", "20"}, {"dhcp_servers", ConfigList{"10.0.0.1", "10.0.0.2"}}}));
+  EXPECT_EQ(field("PORT", "Ethernet0", "alias"), "etp1");
+  EXPECT_EQ(field("PORT", "Ethernet0", "description"), "to gpu1");
+  EXPECT_NE(config.find("INTERFACE", "Ethernet8"), nullptr);
+  Scope scope;
+  for (const Change& one : changes) scope.named.push_back(one.path);
   TreeBuilder builder;
-  add_entries(config, Scope{{}, {native.path}}, builder);
-  EXPECT_EQ(builder.build().value(native.path), native.want);
-  EXPECT_NE(refusal({native.path, {}, Value::text(R"({"vlanid": true})")}), "");
+  add_entries(config, scope, builder);
+  const Tree have = builder.build();
+  for (const Change& one : changes) EXPECT_EQ(have.value(one.path), one.want) << one.path.text();
+  EXPECT_EQ(edited(config, changes).config, config);
+  config =
+      edited(config, {native("VLAN|Vlan20 vlanid", nullptr), native("VLAN|Vlan20 dhcp_servers@", nullptr),
+                      native("PORT|Ethernet0 description", nullptr), native("INTERFACE|Ethernet8", nullptr)})
+          .config;
+  EXPECT_EQ(config, *parse_config_db(kSwitch));
+  EXPECT_EQ(refusal(native("nothing", "x")), "'nothing' is no row of CONFIG_DB: write TABLE|key");
 }
 
 }  // namespace
