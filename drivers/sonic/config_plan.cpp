@@ -308,6 +308,8 @@ ConfigFindings judged(const YangModels* models, const ConfigDb& config) {
   return models == nullptr ? check_by_builtin_rules(config) : models->check(config);
 }
 
+const std::vector<ConfigFault> kNoFaults;
+
 // From a state that is not valid there may be one move to one that is.
 std::optional<ConfigMove> move_to_valid(const YangModels* models, const ConfigDb& from,
                                         const ConfigDb& target) {
@@ -355,19 +357,25 @@ Result<ConfigPlan> plan_config(StateCheck& check, const ConfigDb& target) {
   return Planning(check, target).all();
 }
 
-Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current, const ConfigDb& target) {
-  if (const ConfigFindings wrong = judged(models, target); !wrong.valid())
-    return Error{ErrorKind::refused, "the target is not valid: " + faults_text(wrong.faults)};
+Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current, const ConfigDb& target,
+                               KnownFaults known) {
   if (current == target) return ConfigPlan{};
-  const ConfigFindings wrong = judged(models, current);
+  const ConfigFindings before = judged(models, current);
+  const bool stay = known == KnownFaults::stay;
+  const std::vector<ConfigFault> wrong = new_faults(judged(models, target), stay ? before.faults : kNoFaults);
+  if (!wrong.empty()) return Error{ErrorKind::refused, "the target is not valid: " + faults_text(wrong)};
   std::optional<ConfigMove> first;
   ConfigDb from = current;
-  if (!wrong.valid()) {
+  if (!before.valid()) {
     first = move_to_valid(models, current, target);
-    if (!first)
+    if (!first && !stay)
       return Error{ErrorKind::refused,
                    "the current configuration is not valid, and no single move makes it so: " +
-                       faults_text(wrong.faults)};
+                       faults_text(before.faults)};
+    if (!first) {
+      const auto judge = [models](const ConfigDb& config) { return judged(models, config); };
+      return plan_config(*check_no_new_faults(current, before.faults, judge), target);
+    }
     make_move(*first, from);
   }
   const std::unique_ptr<StateCheck> check = begun(models, from);

@@ -10,6 +10,7 @@
 // state valid.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,15 @@ struct ConfigPlan {
   std::vector<ConfigMove> rebuilt;      // rows that were deleted only to be made again
 };
 
+// What becomes of faults that the current configuration has, and that no single move ends.
+enum class KnownFaults : std::uint8_t {
+  refuse,
+  stay,  // states are valid but for these; the target may have them too
+};
+
 // `models`: null: none, and the built-in rules judge.
-Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current, const ConfigDb& target);
+Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current, const ConfigDb& target,
+                               KnownFaults known = KnownFaults::refuse);
 // The same with a check of states that has been begun with the current configuration. `target` is valid.
 Result<ConfigPlan> plan_config(StateCheck& check, const ConfigDb& target);
 

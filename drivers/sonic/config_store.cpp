@@ -48,15 +48,6 @@ Result<std::optional<ConfigRow>> stored_row(const RedisHash& hash) {
   return std::optional<ConfigRow>(std::move(row));
 }
 
-Result<std::string> run_id_of(const RedisReply& info) {
-  if (auto error = redis_error("INFO server", info)) return *std::move(error);
-  constexpr std::string_view kName = "\nrun_id:";
-  const std::size_t at = info.text.find(kName);
-  if (info.kind != RedisReply::Kind::text || at == info.text.npos) return not_redis("INFO server");
-  const std::size_t from = at + kName.size();
-  return info.text.substr(from, info.text.find_first_of("\r\n", from) - from);
-}
-
 // Sent, with the row of each command.
 struct Transaction {
   std::vector<RedisCommand> commands;
@@ -181,7 +172,7 @@ Result<std::vector<RedisHash>> ConfigStore::watched(std::span<const StoredRowWri
   if (auto error = redis_error("CLIENT ID", replies[0])) return *std::move(error);
   if (replies[0].kind != RedisReply::Kind::integer) return not_redis("CLIENT ID");
   identity.client = replies[0].integer;
-  TRY(identity.run_id, run_id_of(replies[1]));
+  TRY(identity.run_id, run_id_in(replies[1]));
   if (auto error = redis_error("WATCH", replies[3])) return *std::move(error);
   if (!replies[3].is_text("OK")) return not_redis("WATCH");
   std::vector<RedisHash> rows;
@@ -243,7 +234,7 @@ Result<Done> ConfigStore::end_unsettled(const Call& call) {
   if (!unsettled_) return Done{};
   const RedisCommand who[] = {{"INFO", "server"}};
   TRY(const auto info, connection_.send(who, RedisIntention::asks, call));
-  TRY(const std::string run_id, run_id_of(info[0]));
+  TRY(const std::string run_id, run_id_in(info[0]));
   if (run_id == unsettled_->run_id) {
     const RedisCommand end[] = {{"CLIENT", "KILL", "ID", std::to_string(unsettled_->client)}};
     TRY(const auto ended, connection_.send_next(end, RedisIntention::asks, call));

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "drivers/sonic/map_fields.hpp"
 #include "drivers/sonic/port_qos.hpp"
@@ -104,7 +105,7 @@ Result<Done> write_buffer(PortQos& qos, int priority, const Change& change) {
 Value read_presence(const PortQos&, int) { return Value::present(); }
 Result<Done> write_presence(PortQos& qos, int number, const Change& change) {
   if (change.want)
-    qos.classes[number];
+    qos.classes.try_emplace(number);
   else
     qos.classes.erase(number);
   return Done{};
@@ -114,17 +115,15 @@ Value read_strict(const PortQos& qos, int number) {
   return strict ? Value::boolean(*strict) : Value();
 }
 Result<Done> write_strict(PortQos& qos, int number, const Change& change) {
-  auto& strict = qos.classes[number].strict;
-  strict.reset();
-  if (change.want) strict = change.want.as_boolean();
+  const auto found = qos.classes.find(number);
+  if (change.want)
+    qos.classes[number].strict = change.want.as_boolean();
+  else if (found != qos.classes.end())
+    found->second.strict.reset();
   return Done{};
 }
-Value read_trust(const PortQos& qos, int) {
+Value trust_of(const PortQos& qos) {
   return qos.trust == Trust::none ? Value() : Value::text(qos.trust == Trust::dscp ? "dscp" : "pcp");
-}
-Result<Done> write_trust(PortQos& qos, int, const Change& change) {
-  qos.trust = !change.want ? Trust::none : change.want.as_text() == "pcp" ? Trust::pcp : Trust::dscp;
-  return Done{};
 }
 Value read_pfc(const PortQos& qos, int) {
   return qos.lossless.empty() ? Value() : Value::set(texts(qos.lossless));
@@ -138,7 +137,6 @@ using C = ClassSettings;
 using B = BufferSettings;
 constexpr std::array kPortLines{
     QosLine{row("interface[*]/pfc"), read_pfc, write_pfc},
-    QosLine{row("interface[*]/trust"), read_trust, write_trust},
 };
 constexpr std::array kClassLines{
     QosLine{row("interface[*]/class[*]"), read_presence, write_presence},
@@ -165,7 +163,19 @@ constexpr std::array kBufferLines{
 };
 constexpr RowId kPortRow = row("interface[*]");
 constexpr RowId kNative = row("raw[*][*]");
+constexpr RowId kTrust = row("interface[*]/trust");
+constexpr RowId kCarrier = row("interface[*]/carrier");
+constexpr RowId kPeer = row("interface[*]/peer");
+constexpr RowId kSession = row("bgp/neighbor[*]/session");
+constexpr std::array kPortEffects{kCarrier, kPeer};
 constexpr std::string_view kDriver = "sonic";
+
+std::vector<Unread> unread_of(std::span<const RowId> rows, const Scope& scope, const Error& why) {
+  std::vector<Unread> out;
+  for (const RowId one : rows)
+    if (scope.wants(one)) out.push_back({one, {}, why});
+  return out;
+}
 
 template <class Each>
 void each_qos_line(Each each) {
@@ -187,6 +197,7 @@ void add(TreeBuilder& tree, Path path, const Value& value) {
 
 void add_qos(const ConfigDb& config, const std::string& port, const Scope& scope, TreeBuilder& tree) {
   const PortQos qos = qos_of(config, port);
+  if (scope.wants(kTrust)) add(tree, Path(kTrust, {port}), trust_of(qos));
   for (const QosLine& line : kPortLines)
     if (scope.wants(line.row)) add(tree, Path(line.row, {port}), line.read(qos, 0));
   for (const auto& [number, settings] : qos.classes)
@@ -303,7 +314,38 @@ class Editing {
 std::vector<RowId> rows_read() {
   std::vector<RowId> out = rows_written();
   out.push_back(kPortRow);
+  out.push_back(kTrust);
+  out.insert(out.end(), kPortEffects.begin(), kPortEffects.end());
+  out.push_back(kSession);
   return out;
+}
+
+void add_effects(const SwitchState& state, const Scope& scope, TreeBuilder& tree) {
+  for (const auto& [port, seen] : state.ports) {
+    if (scope.wants(kCarrier) && seen.is_up) tree.add(Path(kCarrier, {port}), Value::boolean(*seen.is_up));
+    if (scope.wants(kPeer) && !seen.peer.empty()) tree.add(Path(kPeer, {port}), Value::text(seen.peer));
+  }
+  if (!scope.wants(kSession)) return;
+  for (const auto& [neighbor, session] : state.sessions)
+    tree.add(Path(kSession, {neighbor}), Value::text(session));
+}
+
+bool wants_ports(const Scope& scope) {
+  return std::ranges::any_of(kPortEffects, [&scope](RowId id) { return scope.wants(id); });
+}
+bool wants_sessions(const Scope& scope) { return scope.wants(kSession); }
+
+std::vector<Unread> unread_config(const Scope& scope, const Error& why) {
+  std::vector<RowId> rows = rows_written();
+  rows.push_back(kPortRow);
+  rows.push_back(kTrust);
+  return unread_of(rows, scope, why);
+}
+std::vector<Unread> unread_ports(const Scope& scope, const Error& why) {
+  return unread_of(kPortEffects, scope, why);
+}
+std::vector<Unread> unread_sessions(const Scope& scope, const Error& why) {
+  return unread_of(std::array{kSession}, scope, why);
 }
 
 std::vector<RowId> rows_written() {

@@ -11,6 +11,7 @@
 
 #include "drivers/driver.hpp"
 #include "drivers/sonic/config_db.hpp"
+#include "drivers/sonic/switch_state.hpp"
 
 namespace lockstep::sonic {
 
@@ -18,6 +19,14 @@ std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
 
 void add_entries(const ConfigDb& config, const Scope& scope, TreeBuilder& tree);
+// What the switch's daemons say.
+void add_effects(const SwitchState& state, const Scope& scope, TreeBuilder& tree);
+bool wants_ports(const Scope& scope);
+bool wants_sessions(const Scope& scope);
+// All rows of configuration, of ports' effects, of sessions: could not be read.
+std::vector<Unread> unread_config(const Scope& scope, const Error& why);
+std::vector<Unread> unread_ports(const Scope& scope, const Error& why);
+std::vector<Unread> unread_sessions(const Scope& scope, const Error& why);
 // What is computed by SONiC's own daemons and can't be set.
 std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope);
 

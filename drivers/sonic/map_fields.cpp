@@ -10,7 +10,6 @@ namespace lockstep::sonic {
 namespace {
 
 constexpr Word kFec[]{{"off", "none"}, {"baser", "fc"}, {"rs", "rs"}, {"auto", "auto"}};
-constexpr Word kPeers[]{{"external", "external"}, {"internal", "internal"}};
 // sonic-hash.yang, hash-field.
 constexpr Word kHashWords[]{
     {"src-ip", "SRC_IP"},
@@ -46,7 +45,7 @@ constexpr FieldLine kLines[]{
     {row("bgp/neighbor[*]"), "BGP_NEIGHBOR", "default|{0}", "", Form::row},
     {row("bgp/neighbor[*]/hold"), "BGP_NEIGHBOR", "default|{0}", "holdtime", Form::number},
     {row("bgp/neighbor[*]/keepalive"), "BGP_NEIGHBOR", "default|{0}", "keepalive", Form::number},
-    {row("bgp/neighbor[*]/remote-as"), "BGP_NEIGHBOR", "default|{0}", "peer_type", Form::word, kPeers},
+    {row("bgp/neighbor[*]/remote-as"), "BGP_NEIGHBOR", "default|{0}", "asn", Form::peer},
     {row("bgp/neighbor[*]/shutdown"), "BGP_NEIGHBOR", "default|{0}", "admin_status", Form::down_up},
     {row("bgp/redistribute[*]"), "ROUTE_REDISTRIBUTE", "default|{0}|bgp|ipv4", "", Form::row},
     {row("bgp/router-id"), "BGP_GLOBALS", "default", "router_id", Form::word},
@@ -188,6 +187,30 @@ Result<ConfigField> field_of(const FieldLine& line, const Change& change) {
   }
 }
 
+// A neighbor's ASN, or of which kind it is.
+constexpr std::string_view kPeerType = "peer_type";
+constexpr std::string_view kPeerAsn = "asn";
+Value peer_of(const ConfigRow& row) {
+  for (const std::string_view field : {kPeerType, kPeerAsn})
+    if (const auto found = row.find(field); found != row.end())
+      if (const auto* const text = std::get_if<std::string>(&found->second)) return Value::text(*text);
+  return {};
+}
+Result<Done> edit_peer(ConfigDb& config, const std::string& table, const std::string& key,
+                       const Change& change) {
+  const ConfigRow* const now = config.find(table, key);
+  if (now == nullptr && !change.want) return Done{};
+  if (now == nullptr) return Error{ErrorKind::refused, "there is no row " + redis_name(table, key)};
+  ConfigRow row = *now;
+  row.erase(std::string(kPeerType));
+  row.erase(std::string(kPeerAsn));
+  const std::string_view peer = change.want ? change.want.as_text() : std::string_view();
+  const bool is_kind = peer == "external" || peer == "internal";
+  if (!peer.empty()) row[std::string(is_kind ? kPeerType : kPeerAsn)] = std::string(peer);
+  make_move({table, key, std::move(row)}, config);
+  return Done{};
+}
+
 // A port's addresses hang on a row of the port, which comes with the first and goes with the last.
 void keep_interface(ConfigDb& config, const std::string& table, const std::string& name) {
   const auto rows = config.tables.find(table);
@@ -231,6 +254,10 @@ void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree)
       tree.add(path_of(line.row, *keys), Value::present());
       continue;
     }
+    if (line.form == Form::peer) {
+      if (const Value peer = peer_of(row)) tree.add(path_of(line.row, *keys), peer);
+      continue;
+    }
     for (const auto& [field, value] : row) {
       const auto more = keys_in(line.field, field);
       if (!more) continue;
@@ -258,6 +285,7 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
     if (table.ends_with("INTERFACE")) keep_interface(config, table, name);
     return Done{};
   }
+  if (line.form == Form::peer) return edit_peer(config, table, key, change);
   const std::string field = filled(line.field, change.path);
   if (change.want) {
     TRY(ConfigField value, field_of(line, change));

@@ -20,6 +20,7 @@ enum class Form : std::uint8_t {
   metres,              // "5m"
   word,                // of Words, or as it is
   words,               // a list
+  peer,                // of two fields: an ASN, or external or internal
   row,                 // the row is there
   row_that_says_true,  // it is there, and its field is true
 };

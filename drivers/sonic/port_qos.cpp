@@ -211,8 +211,7 @@ class Writing {
                found->second.priorities != numbered.second.priorities;
       });
     };
-    return was_.trust != want_.trust || was_.lossless != want_.lossless || differ(was_, want_) ||
-           differ(want_, was_);
+    return was_.lossless != want_.lossless || differ(was_, want_) || differ(want_, was_);
   }
 
   void maps() {
@@ -231,8 +230,9 @@ class Writing {
         pfc_groups[priority] = number;
       }
     }
-    name_map("dscp_to_tc_map", "DSCP_TO_TC_MAP", want_.trust == Trust::dscp ? tcs : NumberMap());
-    name_map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", want_.trust == Trust::pcp ? dot1p : NumberMap());
+    // A port that has both classifies IP packets by DSCP (orchagent/qosorch.cpp leaves it to the ASIC).
+    name_map("dscp_to_tc_map", "DSCP_TO_TC_MAP", tcs);
+    name_map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", tcs.empty() ? dot1p : NumberMap());
     const bool classifies = !tcs.empty() || !dot1p.empty();
     name_map("tc_to_queue_map", "TC_TO_QUEUE_MAP", classifies ? queues : NumberMap());
     name_map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", classifies ? groups : NumberMap());

@@ -44,10 +44,12 @@ struct BufferSettings {
   bool operator==(const BufferSettings&) const = default;
 };
 
+// What classifies packets: by DSCP where the port has a map of DSCPs, else by 802.1p where it has one of
+// these. So it follows from the classes: a port whose classes have DSCPs trusts them.
 enum class Trust : std::uint8_t { none, dscp, pcp };
 
 struct PortQos {
-  Trust trust = Trust::none;
+  Trust trust = Trust::none;                // not written by itself
   std::set<int> lossless{};                 // priorities with PFC
   std::map<int, ClassSettings> classes{};   // by queue
   std::map<int, BufferSettings> buffers{};  // by priority

@@ -190,4 +190,14 @@ std::optional<Error> redis_error(const std::string& what, const RedisReply& repl
   return Error{advice.kind, std::move(text)};
 }
 
+Result<std::string> run_id_in(const RedisReply& info) {
+  if (auto error = redis_error("INFO server", info)) return *std::move(error);
+  constexpr std::string_view kName = "\nrun_id:";
+  const std::size_t at = info.text.find(kName);
+  if (info.kind != RedisReply::Kind::text || at == info.text.npos)
+    return Error{ErrorKind::transient, "INFO server: not the reply of Redis to this command"};
+  const std::size_t from = at + kName.size();
+  return info.text.substr(from, info.text.find_first_of("\r\n", from) - from);
+}
+
 }  // namespace lockstep::sonic

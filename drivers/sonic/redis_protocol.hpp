@@ -68,4 +68,7 @@ class RedisReader {
 // The error of an error reply; none: the reply is none. `what`: "write of PORT|Ethernet0".
 std::optional<Error> redis_error(const std::string& what, const RedisReply& reply);
 
+// Identity of the Redis process, in its reply to INFO server.
+Result<std::string> run_id_in(const RedisReply& info);
+
 }  // namespace lockstep::sonic

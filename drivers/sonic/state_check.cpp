@@ -1,5 +1,7 @@
 #include "drivers/sonic/state_check.hpp"
 
+#include <algorithm>
+
 #include "drivers/sonic/builtin_rules.hpp"
 #include "drivers/sonic/yang_models.hpp"
 
@@ -53,6 +55,19 @@ std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from) {
     return check_row_by_builtin_rules(config, move.table, move.key);
   };
   return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), judge);
+}
+
+std::vector<ConfigFault> new_faults(ConfigFindings findings, const std::vector<ConfigFault>& known) {
+  std::erase_if(findings.faults,
+                [&known](const ConfigFault& one) { return std::ranges::find(known, one) != known.end(); });
+  return std::move(findings.faults);
+}
+
+std::unique_ptr<StateCheck> check_no_new_faults(ConfigDb from, std::vector<ConfigFault> known,
+                                                std::function<ConfigFindings(const ConfigDb&)> judge) {
+  auto both = [known = std::move(known), judge = std::move(judge)](
+                  const ConfigDb& config, const ConfigMove&) { return new_faults(judge(config), known); };
+  return std::make_unique<JudgedStates<decltype(both)>>(std::move(from), std::move(both));
 }
 
 }  // namespace lockstep::sonic

@@ -14,8 +14,7 @@
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/agent_subject.hpp"
 #include "tests/contract/relay.hpp"
-#include "tests/contract/spike/redis_server.hpp"
-#include "tests/contract/spike/redis_subject.hpp"
+#include "tests/contract/sonic_subject.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/frr/lab.hpp"
 #include "tests/unit/linux/host_nvml.hpp"
@@ -285,7 +284,7 @@ class Example final : public Subject {
 }  // namespace
 
 std::vector<std::string> subject_names() {
-  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "agent", "frr", "example", "redis_spike"};
+  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "agent", "frr", "example", "sonic"};
   if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
   return out;
 }
@@ -294,7 +293,7 @@ std::string impossible(const std::string& name) {
   const bool has_netns = name == "linux" || name == "nic" || name == "agent";
   if (has_netns && ::geteuid() != 0) return "needs root: makes network namespaces";
   if (name == "frr") return frr::lab_impossible().value_or("");
-  if (name == "redis_spike") return RedisServer::impossible();
+  if (name == "sonic") return sonic_impossible();
   return {};
 }
 
@@ -302,7 +301,7 @@ std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (name == "sim" || name == "sim_dead_man") return std::make_unique<Simulated>(name != "sim");
   if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
-  if (name == "redis_spike") return make_redis_subject();
+  if (name == "sonic") return make_sonic_subject();
   if (name == "agent") {
     auto machine = std::make_unique<Namespaced>(false);
     std::string netns = machine->netns();

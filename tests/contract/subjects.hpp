@@ -34,6 +34,7 @@ class Subject {
   Attached attached;
   bool is_real = true;                    // writes to something other than memory or a test file
   std::set<std::string> never_unset;      // patterns whose removal the device does not support: an error
+  std::set<std::string> follow;           // patterns of entries that follow from others, and change with them
   std::set<std::string> keeps_a_default;  // patterns whose removal leaves the device's own value
   // Its driver passes on another subject's rows: only one of each kind is walked.
   bool one_row_of_a_kind = false;

@@ -127,7 +127,7 @@ TEST(ConfigDb, HostileFilesAreRefused) {
   EXPECT_EQ(refusal("{\"A\":{\"B\":{\"C\":[" + std::string(5'000'000, ',') + "]}}}"),
             "JSON of more than 4000000 values");
   const std::string name(100'000, 'n');
-  EXPECT_LT(refusal("{\"" + name + "\":{}}").size(), 200U);
+  EXPECT_LT(refusal("{\"" + name + "\":1}").size(), 200U);
   // Every prefix of a good file ends in an error, or is the file.
   for (std::size_t cut = 0; cut < kFabric.size(); ++cut)
     EXPECT_EQ(static_cast<bool>(parse_config_db(kFabric.substr(0, cut))), cut + 1 >= kFabric.size()) << cut;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/sonic/config_store.hpp"
 #include "tests/unit/sonic/faulty_redis_proxy.hpp"
 #include "tests/unit/sonic/redis_process.hpp"
@@ -129,12 +130,15 @@ TEST_F(ConfigStoreFaults, WhatWasSettledIsNotChangedByCommandsThatArriveLater) {
   for (const auto& find_out :
        {std::function<bool(ConfigStore&)>(settle), std::function<bool(ConfigStore&)>(observe)}) {
     start({});
-    const auto tunnel = proxy({.command = "EXEC", .fault = RedisFault::late});
+    const WakeDescriptor wake;
+    const auto tunnel =
+        proxy({.command = "EXEC", .fault = RedisFault::late, .before = [&] { wake.signal(); }});
     ConfigStore store(tunnel->server(), kConfigDatabase);
-    const auto written = store.write(writes_, within(std::chrono::milliseconds(500)));
-    ASSERT_TRUE(tunnel->done());
-    EXPECT_EQ(said(written),
-              "unknown outcome: " + tunnel->server().name() + ": no reply: the deadline passed");
+    Call call = patient();
+    call.wake_fd = wake.number();
+    const auto written = store.write(writes_, call);
+    ASSERT_TRUE(eventually([&] { return tunnel->done(); }));
+    EXPECT_EQ(said(written), "unknown outcome: " + tunnel->server().name() + ": no reply: asked to stop");
     EXPECT_TRUE(find_out(store));
     tunnel->deliver_late();
     EXPECT_EQ(mtus(), "9100 9100");

@@ -30,8 +30,7 @@ class SonicMap : public testing::Test {
   static Change change(const std::string& path, Value want) { return {*Path::parse(path), {}, want}; }
   static std::vector<Change> lossless(const std::string& port) {
     const auto at = [&port](const std::string& rest) { return "interface[" + port + "]/" + rest; };
-    return {change(at("trust"), Value::text("dscp")),
-            change(at("pfc"), Value::set({"3"})),
+    return {change(at("pfc"), Value::set({"3"})),
             change(at("class[0]"), Value::present()),
             change(at("class[0]/dscp"), Value::set({"0", "1", "2"})),
             change(at("class[0]/priority"), Value::set({"0", "1"})),
@@ -107,6 +106,7 @@ TEST_F(SonicMap, ALosslessPortIsWrittenReadBackAndValid) {
   const ConfigDb before = config;
   make(lossless("Ethernet0"));
   EXPECT_EQ(field("PORT", "Ethernet0", "alias"), "etp1");
+  EXPECT_EQ(entries(config).value(*Path::parse("interface[Ethernet0]/trust")), Value::text("dscp"));
   EXPECT_EQ(field("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3");
   EXPECT_EQ(field("QUEUE", "Ethernet0|3", "scheduler"), "lockstep-dwrr-60");
   EXPECT_EQ(field("QUEUE", "Ethernet0|3", "wred_profile"), "lockstep-ecn-150000-1500000");

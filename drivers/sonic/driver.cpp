@@ -1,0 +1,267 @@
+#include "drivers/sonic/driver.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "drivers/sonic/config_plan.hpp"
+#include "drivers/sonic/config_store.hpp"
+#include "drivers/sonic/keyspace_watch.hpp"
+#include "drivers/sonic/map.hpp"
+#include "drivers/sonic/transactions.hpp"
+#include "drivers/sonic/yang_models.hpp"
+
+namespace lockstep {
+namespace sonic {
+namespace {
+
+// FNV-1a, 64 bit (draft-eastlake-fnv): a revision only has to differ when the text does.
+std::string fingerprint(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return std::to_string(hash);
+}
+
+// "config.effects": a guard compares the configuration only, since a flapping port does not change it.
+std::string revision_of(const StoredConfig& stored, const SwitchState& state) {
+  std::string effects;
+  for (const auto& [port, seen] : state.ports)
+    effects += port + (seen.is_up ? *seen.is_up ? "+" : "-" : "?") + seen.peer + "\n";
+  for (const auto& [neighbor, session] : state.sessions) effects += neighbor + "=" + session + "\n";
+  std::string config = config_db_json(stored.config);
+  for (const UnreadableRow& row : stored.unreadable) config += row.name + "\n";
+  return fingerprint(config) + "." + fingerprint(effects);
+}
+std::string_view config_part(std::string_view revision) { return revision.substr(0, revision.find('.')); }
+
+// As an operator would do it on the switch.
+std::string native_of(const ConfigMove& move) {
+  const std::string name = "sonic-db-cli CONFIG_DB ";
+  const std::string row = " '" + redis_name(move.table, move.key) + "'";
+  if (!move.row) return name + "DEL" + row;
+  std::string out = name + "HSET" + row;
+  const Result<RedisHash> hash = redis_hash(*move.row);
+  if (hash)
+    for (const auto& [field, value] : *hash) out += " '" + field + "' '" + value + "'";
+  return out;
+}
+
+class SonicWatcher final : public Watcher {
+ public:
+  SonicWatcher(std::string device, KeyspaceWatch watch)
+      : device_(std::move(device)), watch_(std::move(watch)) {}
+  int descriptor() const override { return watch_.descriptor(); }
+  Result<Woken> drain() override {
+    TRY(const bool changed, watch_.drain());
+    Woken out;
+    if (changed) out.devices.push_back(device_);
+    return out;
+  }
+
+ private:
+  std::string device_;
+  KeyspaceWatch watch_;
+};
+
+class SonicDriver final : public Driver, public Preview {
+ public:
+  SonicDriver(SonicTarget target, const SonicDatabase& config, const SonicDatabase& appl,
+              const SonicDatabase& state)
+      : target_(std::move(target)),
+        store_(config.server, config.id),
+        appl_{RedisConnection(appl.server, appl.id), appl.separator},
+        state_{RedisConnection(state.server, state.id), state.separator} {}
+
+  Result<Traits> traits(const Call&) override {
+    return Traits{.driver = "sonic", .reads = rows_read(), .writes = rows_written()};
+  }
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
+  Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
+    if (settlement == Settlement::undo)
+      return Error{ErrorKind::unsupported, target_.device + ": SONiC can't roll back by itself"};
+    return Done{};
+  }
+  std::vector<std::string> native(const ChangeSet& changes) const override;
+
+ private:
+  Result<Done> check(const Guard& guard, const StoredConfig& stored);
+  Result<Done> load_models();
+  void read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call);
+  void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
+
+  const SonicTarget target_;
+  std::mutex device_;  // one call at a time
+  ConfigStore store_;
+  StateDatabase appl_;
+  StateDatabase state_;
+  std::optional<YangModels> models_;
+  std::uint64_t epoch_ = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  ConfigDb seen_;             // of the last observation: for previews
+};
+
+void SonicDriver::read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call) {
+  const auto note = [&out](const Result<Done>& done, std::vector<Unread> unread) {
+    if (!done) out.unread.insert(out.unread.end(), unread.begin(), unread.end());
+  };
+  if (wants_ports(scope)) {
+    const Result<Done> read = read_port_states(appl_, state, call);
+    note(read, read ? std::vector<Unread>() : unread_ports(scope, wrap("APPL_DB", read.error())));
+  }
+  if (wants_sessions(scope)) {
+    const Result<Done> read = read_sessions(state_, state, call);
+    note(read, read ? std::vector<Unread>() : unread_sessions(scope, wrap("STATE_DB", read.error())));
+  }
+}
+
+Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
+  const std::scoped_lock one(device_);
+  Observation out;
+  out.device = target_.device;
+  TRY(const StoredConfig stored, store_.read(call));
+  TRY(out.boot_id, redis_run_id(state_.connection, call));
+  SwitchState state;
+  read_effects(scope, state, out, call);
+  out.when = std::chrono::steady_clock::now();
+  for (const UnreadableRow& row : stored.unreadable) {
+    out.notes.push_back("CONFIG_DB: " + row.name + " " + row.why);
+    const Error why{ErrorKind::refused, "CONFIG_DB: " + row.name + " " + row.why};
+    if (row_of_redis_name(row.name))
+      for (Unread& unread : unread_config(scope, why)) out.unread.push_back(std::move(unread));
+  }
+  if (out.unread.empty()) out.revision = revision_of(stored, state);
+  out.incapable = incapable_of(stored.config, scope);
+  if (out.revision.empty() || out.revision != if_not) {
+    TreeBuilder tree;
+    if (stored.unreadable.empty()) add_entries(stored.config, scope, tree);
+    add_effects(state, scope, tree);
+    out.have = tree.build();
+  }
+  if (const ConfigRow* const metadata = stored.config.find("DEVICE_METADATA", "localhost"))
+    for (const auto& [field, fact] : {std::pair{"hwsku", "model"}, {"platform", "platform"}})
+      if (const auto found = metadata->find(std::string_view(field)); found != metadata->end())
+        if (const auto* const text = std::get_if<std::string>(&found->second)) out.facts[fact] = *text;
+  const std::scoped_lock lock(mutex_);
+  seen_ = stored.config;
+  return out;
+}
+
+Result<Done> SonicDriver::check(const Guard& guard, const StoredConfig& stored) {
+  if (guard.undo_after)
+    return Error{ErrorKind::unsupported, target_.device + ": SONiC has no timer that could undo a change"};
+  if (guard.epoch < epoch_)
+    return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
+                                        " is older than " + std::to_string(epoch_)};
+  if (!guard.revision.empty() && config_part(guard.revision) != config_part(revision_of(stored, {})))
+    return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed since it was observed"};
+  epoch_ = guard.epoch;
+  return Done{};
+}
+
+Result<Done> SonicDriver::load_models() {
+  if (target_.models.empty() || models_) return Done{};
+  TRY(models_, YangModels::load(target_.models));
+  return Done{};
+}
+
+// After a failure, which changes are there all the same.
+void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt,
+                        const Call& call) {
+  Error error = why;
+  if (wrote && error.kind == ErrorKind::transient) error.kind = ErrorKind::unknown_outcome;
+  TreeBuilder tree;
+  Scope scope;
+  for (const Change& change : changes) scope.named.push_back(change.path);
+  const Result<StoredConfig> now = store_.read(call);
+  if (now) add_entries(now->config, scope, tree);
+  const Tree have = tree.build();
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const bool is_there = now && have.value(changes[i].path) == changes[i].want;
+    if (!receipt.outcomes[i].error && !is_there) receipt.outcomes[i].error = error;
+  }
+}
+
+Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
+  const std::scoped_lock one(device_);
+  Receipt receipt;
+  receipt.ticket = guard.ticket;
+  for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
+  TRY_DONE(load_models());
+  TRY(const StoredConfig stored, store_.read(call));
+  TRY_DONE(check(guard, stored));
+  Edited target = edited(stored.config, changes);
+  for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
+  const Result<ConfigPlan> plan =
+      plan_config(models_ ? &*models_ : nullptr, stored.config, target.config, KnownFaults::stay);
+  if (!plan) {
+    for (Receipt::Outcome& outcome : receipt.outcomes)
+      if (!outcome.error) outcome.error = plan.error();
+    return receipt;
+  }
+  const auto transactions = transactions_of(plan->moves, stored.config);
+  for (std::size_t i = 0; i < transactions.size(); ++i) {
+    const Result<Done> written = store_.write(transactions[i], call);
+    if (written) continue;
+    if (i == 0 && written.error().kind != ErrorKind::unknown_outcome) return written.error();
+    judge(changes, written.error(), i != 0, receipt, call);
+    return receipt;
+  }
+  return receipt;
+}
+
+std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
+  const std::scoped_lock lock(mutex_);
+  const Edited target = edited(seen_, changes);
+  std::vector<std::string> out;
+  const Result<ConfigPlan> plan = plan_config(nullptr, seen_, target.config, KnownFaults::stay);
+  if (plan)
+    for (const ConfigMove& move : plan->moves) out.push_back(native_of(move));
+  for (const auto& error : target.outcomes)
+    if (error) out.push_back("# " + error->text());
+  return out;
+}
+
+}  // namespace
+
+}  // namespace sonic
+
+Attached make_sonic_driver(SonicTarget target) {
+  const sonic::DatabaseConfig databases = target.databases;
+  const auto database = [&databases](std::string_view name) {
+    const Result<sonic::SonicDatabase> found = databases.find(name);
+    if (!found) throw std::invalid_argument(found.error().text());
+    return *found;
+  };
+  const sonic::SonicDatabase config = database("CONFIG_DB");
+  const std::string device = target.device;
+  auto driver = std::make_unique<sonic::SonicDriver>(std::move(target), config, database("APPL_DB"),
+                                                     database("STATE_DB"));
+  Attached out;
+  out.preview = driver.get();
+  out.driver = std::move(driver);
+  out.watch = [device, config]() -> Result<std::shared_ptr<Watcher>> {
+    constexpr std::chrono::seconds kTime{5};  // to connect and subscribe
+    const Call call{.deadline = std::chrono::steady_clock::now() + kTime, .stop = {}};
+    TRY(sonic::KeyspaceWatch watch, sonic::KeyspaceWatch::open(config.server, config.id, {}, call));
+    return std::shared_ptr<Watcher>(std::make_shared<sonic::SonicWatcher>(device, std::move(watch)));
+  };
+  return out;
+}
+
+// sonic-swss-common 85a39d80, common/database_config.json.
+sonic::DatabaseConfig usual_databases(const sonic::RedisServer& server) {
+  sonic::DatabaseConfig out;
+  out.file = server.name();
+  const auto add = [&](const char* name, int id, const char* separator) {
+    out.databases[name] = {.id = id, .separator = separator, .instance = "redis", .server = server};
+  };
+  add("APPL_DB", 0, ":");
+  add("ASIC_DB", 1, ":");
+  add("COUNTERS_DB", 2, ":");
+  add("CONFIG_DB", 4, "|");
+  add("STATE_DB", 6, "|");
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+// make_sonic_driver: the driver interface over the Redis of a switch that runs SONiC.
+//
+// Promises: reads CONFIG_DB for what is configured, and APPL_DB and STATE_DB for what is so, kept apart.
+// Changes rows of CONFIG_DB by a plan (config_plan.hpp) whose every state is valid by the given YANG models,
+// or by the built-in rules; faults that were there before stay, and are none of its own. Each transaction of
+// Redis has as many rows as the order allows, and none is written if another program has changed one of them.
+// Rows and fields that no entry stands for stay as they are. After an error the outcomes say what is there by
+// what was read back. Refuses: undo_after and settle(undo) (SONiC has no commit timer; the engine rolls back
+// with a plan), and an epoch older than one that it has seen. What it writes is lost at the switch's next
+// boot until `config save` is run there (docs/sonic.md).
+#pragma once
+
+#include <string>
+
+#include "drivers/driver.hpp"
+#include "drivers/sonic/database_config.hpp"
+
+namespace lockstep {
+
+struct SonicTarget {
+  std::string device;
+  sonic::DatabaseConfig databases;
+  std::string models{};  // folder of SONiC's YANG models; empty: the built-in rules
+};
+
+Attached make_sonic_driver(SonicTarget target);
+
+// The databases of a Redis that is reached over the network, where SONiC's database_config.json can't be
+// read: numbers and separators as SONiC ships them.
+sonic::DatabaseConfig usual_databases(const sonic::RedisServer& server);
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+#include "drivers/sonic/switch_state.hpp"
+
+#include <algorithm>
+
+namespace lockstep::sonic {
+namespace {
+
+using Fields = std::map<std::string, std::string, std::less<>>;
+
+// The rows of a table by key: a list of names, and then all rows in one piece.
+Result<std::map<std::string, Fields>> table_of(StateDatabase& database, const std::string& table,
+                                               const Call& call) {
+  const std::string prefix = table + database.separator;
+  const RedisCommand list[] = {{"KEYS", prefix + "*"}};
+  TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
+  if (auto error = redis_error(table, names[0])) return *std::move(error);
+  std::vector<std::string> keys;
+  std::vector<RedisCommand> commands;
+  for (const RedisReply& name : names[0].elements) {
+    if (name.kind != RedisReply::Kind::text || !name.text.starts_with(prefix)) continue;
+    keys.push_back(name.text.substr(prefix.size()));
+    commands.push_back({"HGETALL", name.text});
+  }
+  std::map<std::string, Fields> rows;
+  if (commands.empty()) return rows;
+  TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Fields& fields = rows[keys[i]];  // what is no hash has no fields
+    const auto& parts = replies[i].elements;
+    for (std::size_t j = 0; j + 1 < parts.size(); j += 2) fields[parts[j].text] = parts[j + 1].text;
+  }
+  return rows;
+}
+
+const std::string* find(const Fields& fields, std::string_view name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? nullptr : &found->second;
+}
+
+// As lldpd says it: an interface's name (subtype 5, IEEE 802.1AB-2016 8.5.3.2; 7: assigned locally), else the
+// description has it.
+std::string peer_of(const Fields& neighbor) {
+  const std::string* const system = find(neighbor, "lldp_rem_sys_name");
+  const std::string* const subtype = find(neighbor, "lldp_rem_port_id_subtype");
+  const bool is_name = subtype == nullptr || *subtype == "5" || *subtype == "7";
+  const std::string* const port = find(neighbor, is_name ? "lldp_rem_port_id" : "lldp_rem_port_desc");
+  if (system == nullptr || port == nullptr || system->empty() || port->empty()) return {};
+  return *system + ":" + *port;
+}
+
+}  // namespace
+
+Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const auto ports, table_of(appl, "PORT_TABLE", call));
+  for (const auto& [port, fields] : ports)
+    if (const std::string* const status = find(fields, "oper_status"))
+      state.ports[port].is_up = *status == "up";
+  TRY(const auto neighbors, table_of(appl, "LLDP_ENTRY_TABLE", call));
+  for (const auto& [port, fields] : neighbors) state.ports[port].peer = peer_of(fields);
+  return Done{};
+}
+
+Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call) {
+  TRY(const auto neighbors, table_of(state_db, "NEIGH_STATE_TABLE", call));
+  for (const auto& [neighbor, fields] : neighbors)
+    if (const std::string* const session = find(fields, "state")) {
+      std::string lower = *session;
+      std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      });
+      state.sessions[neighbor] = std::move(lower);
+    }
+  return Done{};
+}
+
+Result<std::string> redis_run_id(RedisConnection& connection, const Call& call) {
+  const RedisCommand ask[] = {{"INFO", "server"}};
+  TRY(const auto replies, connection.send(ask, RedisIntention::asks, call));
+  if (auto error = redis_error("INFO server", replies[0])) return *std::move(error);
+  return run_id_in(replies[0]);
+}
+
+}  // namespace lockstep::sonic

@@ -1,0 +1,37 @@
+// SwitchState: what SONiC's daemons say of the switch itself: APPL_DB and STATE_DB, which are kept apart from
+// the configuration.
+//
+// Promises: what a database does not say is absent. Read in two round trips of each database, whatever the
+// number of ports.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "drivers/sonic/redis_connection.hpp"
+
+namespace lockstep::sonic {
+
+struct PortState {
+  std::optional<bool> is_up{};  // oper_status
+  std::string peer{};           // "gpu1:rail0", by LLDP; empty: none is known
+};
+
+struct SwitchState {
+  std::map<std::string, PortState> ports;
+  std::map<std::string, std::string> sessions;  // of BGP neighbors by name or address: "established"
+};
+
+// One database of a switch.
+struct StateDatabase {
+  RedisConnection connection;
+  std::string separator;
+};
+
+Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call);
+Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call);
+// Identity of the Redis process: another one has loaded its databases anew.
+Result<std::string> redis_run_id(RedisConnection& connection, const Call& call);
+
+}  // namespace lockstep::sonic

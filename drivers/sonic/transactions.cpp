@@ -1,0 +1,47 @@
+#include "drivers/sonic/transactions.hpp"
+
+#include <set>
+
+#include "drivers/sonic/config_store.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+std::optional<ConfigRow> row_in(const ConfigDb& config, const ConfigMove& move) {
+  const ConfigRow* const row = config.find(move.table, move.key);
+  return row == nullptr ? std::nullopt : std::optional(*row);
+}
+
+// Shuts a port down or brings it up.
+bool turns_port(const ConfigMove& move, const std::optional<ConfigRow>& was) {
+  constexpr std::string_view kAdmin = "admin_status";
+  if (move.table != "PORT" || !was || !move.row) return false;
+  const auto before = was->find(kAdmin);
+  const auto after = move.row->find(kAdmin);
+  if (before == was->end() || after == move.row->end())
+    return (before == was->end()) != (after == move.row->end());
+  return before->second != after->second;
+}
+
+}  // namespace
+
+std::vector<std::vector<RowWrite>> transactions_of(const std::vector<ConfigMove>& moves, ConfigDb from) {
+  std::vector<std::vector<RowWrite>> out;
+  std::set<std::pair<std::string, std::string>> rows;  // of the last transaction
+  bool closed = true;
+  for (const ConfigMove& move : moves) {
+    const std::optional<ConfigRow> was = row_in(from, move);
+    const bool turns = turns_port(move, was);
+    const bool is_new_row = rows.emplace(move.table, move.key).second;
+    if (closed || turns || !is_new_row || out.back().size() == kRowsPerWrite) {
+      out.emplace_back();
+      rows = {{move.table, move.key}};
+    }
+    out.back().push_back({move.table, move.key, was, move.row});
+    closed = turns;
+    make_move(move, from);
+  }
+  return out;
+}
+
+}  // namespace lockstep::sonic

@@ -1,0 +1,79 @@
+#include "tests/contract/sonic_subject.hpp"
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "drivers/sonic/driver.hpp"
+#include "tests/contract/relay.hpp"
+#include "tests/unit/sonic/redis_process.hpp"
+
+namespace lockstep::contract {
+namespace {
+
+// A transaction; the protocol's lines end in \r\n, and each command's name is a line.
+constexpr WriteCommands kTransaction{'\n', "MULTI", "EXEC"};
+
+class Sonic final : public Subject {
+ public:
+  Sonic() {
+    const auto set = [this](std::vector<std::string> words) {
+      words.insert(words.begin(), "HSET");
+      redis_.cli(words);
+    };
+    redis_.cli({"SET", "CONFIG_DB_INITIALIZED", "1"});
+    set({"PORT|rail0", "lanes", "0,1,2,3", "alias", "eth0", "speed", "100000"});
+    set({"PORT|up0", "lanes", "8,9,10,11", "speed", "100000"});
+    set({"PORT|rail9", "lanes", "4,5,6,7", "mtu", "1400", "speed", "100000"});
+    set({"VLAN|Vlan99", "vlanid", "99"});
+    set({"DEVICE_METADATA|localhost", "hostname", "sw1", "frr_mgmt_framework_config", "true"});
+    set({"BUFFER_POOL|ingress_lossless_pool", "type", "ingress", "mode", "dynamic", "size", "30000000"});
+    set({"SCHEDULER|scheduler.0", "type", "DWRR", "weight", "14"});
+    attach(redis_.server());
+    never_unset = {"interface[*]/speed",  // SONiC's model of a port requires it
+                   // A profile has both, or none.
+                   "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
+                   "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff"};
+    keeps_a_default = {"interface[*]/class[*]/ecn-probability", "interface[*]/buffer[*]/dynamic-threshold"};
+    follow = {"interface[*]/trust"};
+  }
+  std::string foreign() override {
+    std::string out;
+    for (const char* const row : {"PORT|rail9", "VLAN|Vlan99", "DEVICE_METADATA|localhost",
+                                  "BUFFER_POOL|ingress_lossless_pool", "SCHEDULER|scheduler.0"}) {
+      // As JSON: its members are in an order of their own.
+      out += row + nlohmann::json::parse(redis_.cli({"--json", "HGETALL", row})).dump() + "\n";
+    }
+    return out + redis_.cli({"HMGET", "PORT|rail0", "lanes", "alias"});
+  }
+  void touch() override { redis_.cli({"HSET", "PORT|rail9", "mtu", std::to_string(1400 + ++touches_)}); }
+  bool lose_replies(bool on) override {
+    if (!relay_) {
+      const std::string path = redis_.folder() + "/relay.sock";
+      relay_ = std::make_unique<Relay>(path, redis_.socket_path(), kTransaction);
+      attach({.socket_path = path});
+    }
+    relay_->lose(on);
+    return true;
+  }
+  bool hang(bool on) override {
+    redis_.signal(on ? SIGSTOP : SIGCONT);
+    return true;
+  }
+
+ private:
+  void attach(const sonic::RedisServer& server) {
+    attached = make_sonic_driver({.device = "sw1", .databases = usual_databases(server)});
+  }
+
+  sonic::RedisProcess redis_;
+  std::unique_ptr<Relay> relay_;
+  int touches_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_sonic_subject() { return std::make_unique<Sonic>(); }
+
+std::string sonic_impossible() { return sonic::has_redis() ? "" : "needs redis-server and redis-cli"; }
+
+}  // namespace lockstep::contract

@@ -1,0 +1,15 @@
+// The subject of the sonic driver: a real redis-server with a CONFIG_DB.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/contract/subjects.hpp"
+
+namespace lockstep::contract {
+
+std::unique_ptr<Subject> make_sonic_subject();
+// Why it cannot be created here; empty: it can.
+std::string sonic_impossible();
+
+}  // namespace lockstep::contract
