@@ -25,10 +25,10 @@ std::vector<std::string> counter_gate_rows(const std::vector<std::string>& ports
 std::vector<std::string> counter_capability_rows();
 
 struct StoredGates {
-  std::map<std::string, RedisHash, std::less<>> config;        // rows that are there
-  std::map<std::string, RedisHash, std::less<>> capabilities;  // the same
-  std::string config_error;                                    // empty: CONFIG_DB was read
-  std::string state_error;                                     // empty: STATE_DB was read
+  std::map<std::string, RedisHash, std::less<>> config{};        // rows that are there
+  std::map<std::string, RedisHash, std::less<>> capabilities{};  // the same
+  std::string config_error{};                                    // empty: CONFIG_DB was read
+  std::string state_error{};                                     // empty: STATE_DB was read
 };
 std::vector<CounterGroup> counter_groups_of(const StoredGates& stored);
 
