@@ -1,7 +1,8 @@
 #include "drivers/sonic/sonic_counters.hpp"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "drivers/sonic/counter_values.hpp"
@@ -121,13 +122,14 @@ Result<std::vector<SonicCounters::Named>> SonicCounters::named_objects(const Map
       const bool is_valid = id.has_value() && is_oid(oid);
       if (is_valid)
         objects.push_back({map.kind, *std::move(id), oid});
-      else if (!name.empty() || !oid.empty())  // orchagent creates maps with one empty field (portsorch.cpp)
+      else if (!name.empty() || !oid.empty())  // orchagent leaves an empty pair in maps (portsorch.cpp)
         out.unreadable.push_back({CounterId{id ? id->port : "", ""},
                                   std::string(map.map) + " has '" + printable(name, kNameBytes) + "' = '" +
                                       printable(oid, kNameBytes) + "', which names no object"});
     }
   }
-  if (maps.entries.front().empty())
+  const auto is_port = [](const Named& one) { return one.kind == CountedKind::port; };
+  if (out.unreadable.empty() && std::ranges::none_of(objects, is_port))
     return Error{
         ErrorKind::transient,
         "COUNTERS_DB has no ports (COUNTERS_PORT_NAME_MAP): SONiC is starting, or orchagent is down"};

@@ -1,5 +1,7 @@
 #include "drivers/linux/rdma/named_counters.hpp"
 
+#include <net/if.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -186,9 +188,13 @@ Result<Done> read_named_counters(const HostFiles& files, const CountingPort& por
     out.objects[CounterId{name, "rdma"}].object = port.device;
   }
   if (!port.netdev.empty()) {
+    if (::if_nametoindex(port.netdev.c_str()) == 0)
+      return Error{ErrorKind::unsupported, port.netdev + ": there is no such port"};
     CounterSnapshot statistics;
     read_queues(port.netdev, call, statistics);
-    if (auto told = driver_statistics(port.netdev)) statistics.values.merge(*told);
+    auto told = driver_statistics(port.netdev);
+    if (!told && told.error().kind != ErrorKind::unsupported) return std::move(told.error());
+    if (told) statistics.values.merge(*told);
     name_counters(statistics.values, kPortNames, name, out);
     out.objects[CounterId{name, "port"}].object = port.netdev;
   }

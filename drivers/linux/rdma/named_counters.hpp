@@ -6,7 +6,7 @@
 // that each has its own table. A counter that the driver or its firmware lacks is absent. Where a driver has
 // two names for one counter, the first of the table is taken, and never their sum. Natives without the exact
 // meaning or unit of a name of the vocabulary are left out: counters.hpp has them under their own names.
-// Refuses: an RDMA device or port that does not exist (unsupported).
+// Refuses: a device or port that does not exist (unsupported), statistics that could not be read (transient).
 #pragma once
 
 #include <cstdint>

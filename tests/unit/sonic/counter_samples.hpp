@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "drivers/sonic/sonic_counters.hpp"
@@ -113,6 +116,13 @@ inline void load_small_switch(const RedisProcess& redis) {
   load(redis, kCountersDatabase, small_counters());
   load(redis, kConfigDatabase, all_groups_on());
   load(redis, kStateDatabase, all_capabilities("true"));
+}
+
+// None: it is absent.
+inline std::optional<std::uint64_t> count_of(const CounterReading& reading, const std::string& port,
+                                             const std::string& name) {
+  const ReadCounter* const counter = reading.find(port, name);
+  return counter == nullptr ? std::nullopt : counter->whole();
 }
 
 // "port/rx-bytes=1000 ..." of one port, in the order of names.

@@ -1,6 +1,9 @@
 // One vocabulary for what switches and NICs count: that both sides use it, and mean the same by it.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "drivers/linux/rdma/counter_names.hpp"
@@ -160,6 +163,44 @@ TEST(CounterVocabulary, OfTwoNativesOfOneMeaningTheFirstCounts) {
   ASSERT_TRUE(changes);
   ASSERT_EQ(changes->changes.size(), 1U);
   EXPECT_EQ(changes->changes[0].continuity, CounterContinuity::another_object);
+}
+
+// A recorded port of an RDMA device, without a kernel.
+TEST(CounterVocabulary, ReadsWhatAnRdmaPortHasAndNoMore) {
+  std::string folder = std::filesystem::temp_directory_path() / "lockstep-counters-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path port = folder + "/sys/class/infiniband/mlx5_0/ports/1";
+  std::filesystem::create_directories(port / "hw_counters");
+  std::ofstream(port / "hw_counters/np_cnp_sent") << "17\n";
+  std::ofstream(port / "hw_counters/out_of_sequence") << "N/A (no PMA)\n";
+  CounterReading reading;
+  const auto done =
+      rdma::read_named_counters(HostFiles(folder), {.netdev = "", .device = "mlx5_0"}, {}, reading);
+  EXPECT_TRUE(done) << done.error().text();
+  ASSERT_EQ(reading.counters.size(), 1U);
+  const ReadCounter* const cnps = reading.find("mlx5_0/1", "rdma/tx-cnps");
+  ASSERT_NE(cnps, nullptr);
+  EXPECT_EQ(cnps->whole(), 17U);
+  EXPECT_EQ(why_absent(reading, "mlx5_0/1", "rdma/out-of-sequence"), "the device does not report it");
+  EXPECT_NE(reading.moment, CounterReading{}.moment);
+
+  const auto missing =
+      rdma::read_named_counters(HostFiles(folder), {.netdev = "", .device = "mlx5_9"}, {}, reading);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::unsupported);
+  const auto no_port = rdma::read_named_counters(HostFiles(folder), {.netdev = "no-such-port"}, {}, reading);
+  ASSERT_FALSE(no_port);
+  EXPECT_EQ(no_port.error().text(), "no-such-port: there is no such port");
+  std::filesystem::remove_all(folder);
+}
+
+// Of this machine: the loopback device has no driver statistics, which is no error.
+TEST(CounterVocabulary, APortWithoutDriverStatisticsHasNone) {
+  CounterReading reading;
+  const auto done = rdma::read_named_counters(HostFiles("/"), {.netdev = "lo"}, {}, reading);
+  EXPECT_TRUE(done) << done.error().text();
+  EXPECT_EQ(reading.find("lo", "port/rx-bytes"), nullptr);
+  EXPECT_TRUE(reading.objects.contains({"lo", "port"}));
 }
 
 // What an RDMA counter's signal says, its name must not contradict: each native that has a name also has a

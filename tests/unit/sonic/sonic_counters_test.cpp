@@ -114,7 +114,7 @@ TEST_F(SonicCounterReadings, WhatIsNoNumberIsReported) {
   set_counter(redis, "COUNTERS:oid:0x1", "SAI_PORT_STAT_PFC_3_RX_PKTS", "1.25e+03");  // as Lua may write it
   set_counter(redis, "COUNTERS:oid:0x13", "PFC_WD_STATUS", "asleep");
   const CounterReading reading = read_or_fail(counters);
-  EXPECT_EQ(reading.find("Ethernet0", "port/pfc[3]/rx-pauses")->whole(), 1250U);
+  EXPECT_EQ(count_of(reading, "Ethernet0", "port/pfc[3]/rx-pauses"), 1250U);
   ASSERT_EQ(reading.unreadable.size(), 1U);
   EXPECT_EQ(reading.unreadable[0].id.name, "queue[3]/watchdog/stormed");
 }
@@ -162,6 +162,33 @@ TEST_F(SonicCounterReadings, ASwitchWithoutPortsIsStarting) {
             "is down");
 }
 
+TEST_F(SonicCounterReadings, PortsOfWhichNoneHasAnObjectAreReported) {
+  const RedisProcess redis;
+  load(redis, kCountersDatabase, {{"COUNTERS_PORT_NAME_MAP", {{"", ""}}}});
+  SonicCounters counters = counters_of(redis);
+  EXPECT_EQ(said(counters.read(patient())).substr(0, 36), "transient: COUNTERS_DB has no ports ");
+  set_counter(redis, "COUNTERS_PORT_NAME_MAP", "Ethernet0", "soon");
+  const CounterReading reading = read_or_fail(counters);
+  ASSERT_EQ(reading.unreadable.size(), 1U);
+  EXPECT_EQ(reading.unreadable[0].why,
+            "COUNTERS_PORT_NAME_MAP has 'Ethernet0' = 'soon', which names no object");
+}
+
+// database_config.json says what is between a table and its key.
+TEST_F(SonicCounterReadings, TakesTheSeparatorAndTheNumberOfTheDatabase) {
+  const RedisProcess redis;
+  load(redis, 9,
+       {{"COUNTERS_PORT_NAME_MAP", {{"Ethernet0", "oid:0x1"}}},
+        {"COUNTERS|oid:0x1", {{"SAI_PORT_STAT_IF_IN_OCTETS", "5"}}},
+        {"COUNTERS:oid:0x1", {{"SAI_PORT_STAT_IF_IN_OCTETS", "6"}}}});
+  SonicCounters counters(counted_database(redis.server(), 9, "|"),
+                         counted_database(redis.server(), kConfigDatabase, "|"),
+                         counted_database(redis.server(), kStateDatabase, "|"));
+  EXPECT_EQ(count_of(read_or_fail(counters), "Ethernet0", "port/rx-bytes"), 5U);
+  DatabaseConfig config{.file = "database_config.json", .databases = {}};
+  EXPECT_EQ(said(SonicCounters::of(config)).substr(0, 13), "invalid spec:");
+}
+
 // orchagent restarts between the name maps and the values: the OIDs are other ports' now.
 TEST_F(SonicCounterReadings, OidsThatChangeWhileTheyAreReadAreResolvedAgain) {
   const RedisProcess redis;
@@ -174,8 +201,8 @@ TEST_F(SonicCounterReadings, OidsThatChangeWhileTheyAreReadAreResolvedAgain) {
   SonicCounters counters = counters_through(redis.server(), config.server(), redis.server());
   const CounterReading reading = read_or_fail(counters);
   EXPECT_TRUE(config.done());
-  EXPECT_EQ(reading.find("Ethernet0", "port/rx-bytes")->whole(), 3000U);
-  EXPECT_EQ(reading.find("Ethernet4", "port/rx-bytes")->whole(), 1000U);
+  EXPECT_EQ(count_of(reading, "Ethernet0", "port/rx-bytes"), 3000U);
+  EXPECT_EQ(count_of(reading, "Ethernet4", "port/rx-bytes"), 1000U);
 }
 
 TEST_F(SonicCounterReadings, NamesThatNeverRestAreTransient) {
@@ -204,7 +231,7 @@ TEST_F(SonicCounterReadings, GroupsThatCannotBeReadAreUnknownAndCountersAreRead)
   gone.socket_path += ".gone";
   SonicCounters counters = counters_through(redis.server(), gone, gone);
   const CounterReading reading = read_or_fail(counters);
-  EXPECT_EQ(reading.find("Ethernet0", "port/rx-bytes")->whole(), 1000U);
+  EXPECT_EQ(count_of(reading, "Ethernet0", "port/rx-bytes"), 1000U);
   for (const CounterGroup& group : reading.groups) {
     EXPECT_EQ(group.state, CounterGroup::State::unknown) << group.name;
     EXPECT_NE(group.why.find("No such file or directory"), std::string::npos) << group.why;
@@ -281,13 +308,11 @@ TEST_F(SonicCounterReadings, NeedsFewRoundTripsForManyPorts) {
   EXPECT_EQ(counters.round_trips(), 6U);  // name maps, CONFIG_DB, STATE_DB, three times 500 objects
   for (int port = 0; port < 64; ++port) {
     const std::string name = "Ethernet" + std::to_string(port * 8);
-    ASSERT_NE(reading.find(name, "port/rx-bytes"), nullptr) << name;
-    EXPECT_EQ(reading.find(name, "port/rx-bytes")->whole(), port);
+    EXPECT_EQ(count_of(reading, name, "port/rx-bytes"), port);
     for (int i = 0; i < 8; ++i) {
       const std::string index = "[" + std::to_string(i) + "]";
-      ASSERT_NE(reading.find(name, "queue" + index + "/bytes"), nullptr) << name << index;
-      EXPECT_EQ(reading.find(name, "queue" + index + "/bytes")->whole(), port * 100 + i);
-      EXPECT_EQ(reading.find(name, "group" + index + "/dropped-packets")->whole(), port * 1000 + i);
+      EXPECT_EQ(count_of(reading, name, "queue" + index + "/bytes"), port * 100 + i);
+      EXPECT_EQ(count_of(reading, name, "group" + index + "/dropped-packets"), port * 1000 + i);
     }
   }
 }
