@@ -86,14 +86,15 @@ void judge_capabilities(SonicGroup which, const StoredGates& stored, CounterGrou
     if (supported.empty()) continue;
     ++said;
     if (supported != "true") group.cannot_count.insert(counter.counter);
-    group.cannot_count_source = counter.capability.substr(0, counter.capability.find('|'));
+    group.cannot_count_source =
+        std::string(counter.capability.substr(0, counter.capability.find('|'))) + " of STATE_DB";
   }
   if (gated == 0) return;
   if (group.cannot_count.size() == gated) {
     group.state = State::unsupported;
     group.switch_on.reset();
-    group.why = "this ASIC counts nothing of the group " + group.name + " (" +
-                std::string(group.cannot_count_source) + " of STATE_DB)";
+    group.why =
+        "this ASIC counts nothing of the group " + group.name + " (" + group.cannot_count_source + ")";
   } else if (said == 0 && group.state == State::read) {
     group.state = State::unknown;
     group.why = !stored.state_error.empty()

@@ -24,7 +24,7 @@ bool is_off(const CounterReading& reading, const ReadCounter& counter) {
 // Why a group has no value of this counter; empty: it may have one.
 std::string why_not_counted(const CounterGroup& group, const CounterRow& row) {
   if (group.cannot_count.contains(row.name))
-    return "this device cannot count it (" + std::string(group.cannot_count_source) + ")";
+    return "this device cannot count it (" + group.cannot_count_source + ")";
   return group.state == State::read ? "" : group.why;
 }
 

@@ -6,8 +6,8 @@
 // known to have counted on in between; else it says why not. It is reset if it fell, if another counter of
 // the same object and group fell (an object is cleared as a whole), if the device gave its object another
 // identity, or if the program that keeps the counters was restarted. Gauges and watermarks have no
-// differences. Not detected: a reset between two readings after which each counter of the object is already
-// above its former value.
+// differences. A counter that wraps has fallen. Not detected: a reset between two readings after which each
+// counter of the object is already above its former value.
 // Refuses (invalid_spec): the changes of two readings of which the second is not later.
 #pragma once
 
@@ -72,7 +72,7 @@ struct CounterGroup {
   std::chrono::milliseconds interval{0};      // 0: not known
   std::vector<std::string_view> counters{};   // patterns: "queue[#]/ecn-marked-packets"
   std::set<std::string_view> cannot_count{};  // of these
-  std::string_view cannot_count_source{};     // "STATE_DB QUEUE_COUNTER_CAPABILITIES"
+  std::string cannot_count_source{};          // "QUEUE_COUNTER_CAPABILITIES of STATE_DB"
 };
 std::string_view to_string(CounterGroup::State state);
 
@@ -113,6 +113,7 @@ enum class CounterContinuity : std::uint8_t {
 // "fell: it was reset"
 std::string_view to_string(CounterContinuity continuity);
 
+// Within the interval of its group a device has not read a counter again: its difference is 0.
 struct CounterChange {
   CounterId id;
   const CounterRow* row = nullptr;

@@ -92,7 +92,7 @@ TEST_F(SonicCounterReadings, AbsentCountersAreNotZeroAndHaveAReason) {
             "FLEX_COUNTER_STATUS=enable turns it on");
   load(redis, kStateDatabase, all_capabilities("false"));
   EXPECT_EQ(why_absent(read_or_fail(counters), "Ethernet0", "queue[3]/ecn-marked-packets"),
-            "this device cannot count it (QUEUE_COUNTER_CAPABILITIES)");
+            "this device cannot count it (QUEUE_COUNTER_CAPABILITIES of STATE_DB)");
 }
 
 TEST_F(SonicCounterReadings, WhatIsNoNumberIsReported) {
