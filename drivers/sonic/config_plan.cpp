@@ -16,11 +16,7 @@ namespace {
 
 constexpr std::string_view kAdmin = "admin_status";
 
-bool is_up(const ConfigRow* port) {
-  if (port == nullptr) return false;
-  const auto found = port->find(kAdmin);
-  return found != port->end() && found->second == ConfigField("up");
-}
+bool is_up(const ConfigRow* port) { return port != nullptr && is_port_up(*port); }
 
 ConfigRow shut_down(ConfigRow port) {
   port[std::string(kAdmin)] = "down";
@@ -340,6 +336,11 @@ std::unique_ptr<StateCheck> begun(const YangModels* models, const ConfigDb& from
 }
 
 }  // namespace
+
+bool is_port_up(const ConfigRow& port) {
+  const auto found = port.find(kAdmin);
+  return found != port.end() && found->second == ConfigField("up");
+}
 
 std::string faults_text(const std::vector<ConfigFault>& faults) {
   constexpr std::size_t kShown = 3;

@@ -37,6 +37,9 @@ Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current
 // The same with a check of states that has been begun with the current configuration. `target` is valid.
 Result<ConfigPlan> plan_config(StateCheck& check, const ConfigDb& target);
 
+// Of a row of PORT; SONiC's model has down where it is left out.
+bool is_port_up(const ConfigRow& port);
+
 // Why a configuration is not valid, in one sentence.
 std::string faults_text(const std::vector<ConfigFault>& faults);
 

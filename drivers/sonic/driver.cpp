@@ -88,6 +88,8 @@ class SonicDriver final : public Driver, public Preview {
   Result<Done> check(const Guard& guard, const StoredConfig& stored);
   Result<Done> load_models();
   void read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call);
+  // Ports that the plan has shut down come up, also where it did not get so far.
+  void raise_ports(const std::vector<std::string>& ports, Receipt& receipt, const Call& call);
   void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
 
   const SonicTarget target_;
@@ -165,6 +167,21 @@ Result<Done> SonicDriver::load_models() {
   return Done{};
 }
 
+void SonicDriver::raise_ports(const std::vector<std::string>& ports, Receipt& receipt, const Call& call) {
+  const Result<StoredConfig> now = store_.read(call);
+  std::vector<RowWrite> rows;
+  for (const std::string& port : ports) {
+    const ConfigRow* const row = now ? now->config.find("PORT", port) : nullptr;
+    if (row == nullptr || is_port_up(*row)) continue;
+    ConfigRow up = *row;
+    up["admin_status"] = "up";
+    rows.push_back({"PORT", port, *row, std::move(up)});
+  }
+  const Result<Done> raised = now ? store_.write(rows, call) : Result<Done>(now.error());
+  if (!raised)
+    receipt.notes.push_back("ports that this change has shut down may still be: " + raised.error().text());
+}
+
 // After a failure, which changes are there all the same.
 void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt,
                         const Call& call) {
@@ -177,7 +194,9 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
   if (now) add_entries(now->config, scope, tree);
   const Tree have = tree.build();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    const bool is_there = now && have.value(changes[i].path) == changes[i].want;
+    // Of a lost reply the engine makes its own observation.
+    const bool is_there =
+        now && why.kind != ErrorKind::unknown_outcome && have.value(changes[i].path) == changes[i].want;
     if (!receipt.outcomes[i].error && !is_there) receipt.outcomes[i].error = error;
   }
 }
@@ -204,8 +223,9 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
     const Result<Done> written = store_.write(transactions[i], call);
     if (written) continue;
     if (i == 0 && written.error().kind != ErrorKind::unknown_outcome) return written.error();
+    raise_ports(plan->ports_down, receipt, call);
     judge(changes, written.error(), i != 0, receipt, call);
-    return receipt;
+    break;
   }
   return receipt;
 }

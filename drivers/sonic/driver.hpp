@@ -5,9 +5,9 @@
 // or by the built-in rules; faults that were there before stay, and are none of its own. Each transaction of
 // Redis has as many rows as the order allows, and none is written if another program has changed one of them.
 // Rows and fields that no entry stands for stay as they are. After an error the outcomes say what is there by
-// what was read back. Refuses: undo_after and settle(undo) (SONiC has no commit timer; the engine rolls back
-// with a plan), and an epoch older than one that it has seen. What it writes is lost at the switch's next
-// boot until `config save` is run there (docs/sonic.md).
+// what was read back; after a lost reply all are unknown. Refuses: undo_after and settle(undo) (SONiC has no
+// commit timer; the engine rolls back with a plan), and an epoch older than one that it has seen. What it
+// writes is lost at the switch's next boot until `config save` is run there (docs/sonic.md).
 #pragma once
 
 #include <string>

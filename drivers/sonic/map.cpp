@@ -265,7 +265,8 @@ class Editing {
     if (const FieldLine* const field = field_line(id)) {
       done = has_port(change.path) ? edit_field(out_.config, *field, change) : no_port(change.path);
     } else if (const QosLine* const qos = qos_line(id)) {
-      done = has_port(change.path) ? edit_qos(*qos, change, index) : no_port(change.path);
+      const bool is_port = out_.config.find("PORT", change.path.key(0)) != nullptr;
+      done = is_port ? edit_qos(*qos, change, index) : no_port(change.path);
     } else if (id == kNative && change.path.key(0) == kDriver) {
       done = edit_native(out_.config, change);
     } else {
@@ -392,5 +393,15 @@ std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope) 
 }
 
 Edited edited(const ConfigDb& config, const ChangeSet& changes) { return Editing(config).all(changes); }
+
+ConfigDb bare_config(const ChangeSet& changes) {
+  ConfigDb config;
+  config.tables["DEVICE_METADATA"]["localhost"] = {{"frr_mgmt_framework_config", "true"}};
+  config.tables["BUFFER_POOL"]["ingress_lossless_pool"] = {{"type", "ingress"}, {"mode", "dynamic"}};
+  for (const Change& change : changes)
+    if (schema_row(change.path.row()).is_of_port() && !is_loopback(change.path.key(0)))
+      config.tables["PORT"].try_emplace(std::string(change.path.key(0)));
+  return config;
+}
 
 }  // namespace lockstep::sonic

@@ -35,5 +35,7 @@ struct Edited {
   std::vector<std::optional<Error>> outcomes;  // one for each change, in order
 };
 Edited edited(const ConfigDb& config, const ChangeSet& changes);
+// What a switch has of itself before these changes: their ports, and the pool of lossless traffic.
+ConfigDb bare_config(const ChangeSet& changes);
 
 }  // namespace lockstep::sonic

@@ -52,6 +52,7 @@ constexpr FieldLine kLines[]{
     {row("interface[*]/address[*]"), "INTERFACE", "{0}|{1}", "", Form::row},
     {row("interface[*]/address[*]"), "LOOPBACK_INTERFACE", "{0}|{1}", "", Form::row},
     {row("interface[*]/admin"), "PORT", "{0}", "admin_status", Form::up_down},
+    {row("interface[*]/admin"), "LOOPBACK_INTERFACE", "{0}", "admin_status", Form::up_down},
     {row("interface[*]/autoneg"), "PORT", "{0}", "autoneg", Form::on_off},
     {row("interface[*]/cable-length"), "CABLE_LENGTH", "AZURE", "{0}", Form::metres, {}, true},
     {row("interface[*]/fec"), "PORT", "{0}", "fec", Form::word, kFec},
@@ -77,6 +78,7 @@ constexpr FieldLine kLines[]{
 };
 
 constexpr std::string_view kLoopback = "Loopback0";
+constexpr std::string_view kLoopbackTable = "LOOPBACK_INTERFACE";
 
 // The keys of an entry as a pattern has them; none: the text is not of this pattern.
 std::optional<std::vector<std::string>> keys_in(std::string_view pattern, std::string_view text) {
@@ -224,6 +226,23 @@ void keep_interface(ConfigDb& config, const std::string& table, const std::strin
     make_move({table, name, std::nullopt}, config);
 }
 
+// The loopback interface has its row as soon as something is set of it.
+Result<Done> edit_loopback(ConfigDb& config, const FieldLine& line, const Change& change) {
+  if (line.field != "admin_status")
+    return Error{ErrorKind::unsupported, change.path.text() + " is not set on SONiC's loopback interface"};
+  const std::string table(kLoopbackTable);
+  const std::string name(kLoopback);
+  if (change.want) {
+    TRY(config.tables[table][name][std::string(line.field)], field_of(line, change));
+  } else if (const ConfigRow* const row = config.find(table, name)) {
+    ConfigRow left = *row;
+    left.erase(std::string(line.field));
+    make_move({table, name, std::move(left)}, config);
+    keep_interface(config, table, name);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool is_routing(const FieldLine& line) {
@@ -245,12 +264,12 @@ void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree)
   for (const auto& [key, row] : rows->second) {
     auto keys = keys_in(line.key, key);
     if (!keys) continue;
+    if (line.table == kLoopbackTable) {
+      if (keys->front() != kLoopback) continue;
+      keys->front() = "lo";
+    }
     if (is_row(line)) {
       if (line.form == Form::row_that_says_true && !says_true(row, line.field)) continue;
-      if (line.table == "LOOPBACK_INTERFACE") {
-        if (keys->front() != kLoopback) continue;
-        keys->front() = "lo";
-      }
       tree.add(path_of(line.row, *keys), Value::present());
       continue;
     }
@@ -274,7 +293,7 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
   if (is_row(line)) {
     std::string name(change.path.key_count() == 0 ? "" : change.path.key(0));
     if (is_loopback(name)) {
-      table = "LOOPBACK_INTERFACE";
+      table = kLoopbackTable;
       name = kLoopback;
       key = name + "|" + std::string(change.path.key(1));
     }
@@ -286,6 +305,8 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
     return Done{};
   }
   if (line.form == Form::peer) return edit_peer(config, table, key, change);
+  if (schema_row(line.row).is_of_port() && is_loopback(change.path.key(0)))
+    return edit_loopback(config, line, change);
   const std::string field = filled(line.field, change.path);
   if (change.want) {
     TRY(ConfigField value, field_of(line, change));

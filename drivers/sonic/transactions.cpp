@@ -14,13 +14,7 @@ std::optional<ConfigRow> row_in(const ConfigDb& config, const ConfigMove& move) 
 
 // Shuts a port down or brings it up.
 bool turns_port(const ConfigMove& move, const std::optional<ConfigRow>& was) {
-  constexpr std::string_view kAdmin = "admin_status";
-  if (move.table != "PORT" || !was || !move.row) return false;
-  const auto before = was->find(kAdmin);
-  const auto after = move.row->find(kAdmin);
-  if (before == was->end() || after == move.row->end())
-    return (before == was->end()) != (after == move.row->end());
-  return before->second != after->second;
+  return move.table == "PORT" && was && move.row && is_port_up(*was) != is_port_up(*move.row);
 }
 
 }  // namespace

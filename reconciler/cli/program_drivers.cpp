@@ -1,10 +1,16 @@
 #include "reconciler/cli/program_drivers.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "drivers/frr/config_text.hpp"
 #include "drivers/frr/driver.hpp"
 #include "drivers/linux/driver.hpp"
 #include "drivers/linux/first_hops.hpp"
 #include "drivers/linux/host/jobs.hpp"
+#include "drivers/sonic/config_text.hpp"
+#include "drivers/sonic/driver.hpp"
+#include "drivers/sonic/redis_address.hpp"
 #include "reconciler/cli/agent_networks.hpp"
 #include "reconciler/local/local_drivers.hpp"
 
@@ -43,6 +49,28 @@ Attach attach(DriverName driver, Attached (*unattached)(const std::string&, bool
   };
 }
 
+// SONiC's models: where an operator says that they are, or where a switch has them. Empty: not here, and the
+// built-in rules judge.
+std::string sonic_models() {
+  constexpr const char* kOnSwitch = "/usr/local/yang-models";
+  if (const char* const named = std::getenv("LOCKSTEP_SONIC_YANG")) return named;
+  return std::filesystem::is_directory(kOnSwitch) ? kOnSwitch : "";
+}
+
+// None: it is in a twin, which has no SONiC, or nothing says where its Redis is.
+Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
+  if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
+  TRY(const sonic::RedisServer server, sonic::parse_redis_server(*target.connect.redis));
+  Attached attached = make_sonic_driver(
+      {.device = target.device, .databases = usual_databases(server), .models = sonic_models()});
+  if (!server.host.empty()) attached.address = IpAddress::parse(server.host);
+  return std::optional<Attached>(std::move(attached));
+}
+
+Attached unattached_sonic(const std::string& device, [[maybe_unused]] bool twin) {
+  return make_sonic_driver({.device = device, .databases = usual_databases({})});
+}
+
 // One NVML session serves all its queries.
 std::function<std::string(const std::string&, const Call&)> jobs_here() {
   const auto nvml = std::make_shared<Nvml>("/", LinuxTarget{}.nvml_library);
@@ -63,6 +91,10 @@ DriverTable driver_table() {
                             .config_file = "frr.conf",
                             .config_text = frr_config_of,
                             .previews_collections = true};
+  table[DriverName::sonic] = {.attach = attach_sonic,
+                              .unattached = unattached_sonic,
+                              .config_file = "config_db.json",
+                              .config_text = sonic_config_of};
   return table;
 }
 

@@ -81,7 +81,7 @@ class Compiler {
   void classify();
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
-  void tell_unset(const std::vector<Entry>& entries);
+  void tell_unset(const std::vector<Entry>& entries, std::span<const DriverName> drivers);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
   // Sets one empty intent per device.
   void no_intents() { out_.intents = std::vector<Intent>(out_.topology.devices.size()); }
@@ -258,7 +258,7 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   }
   std::vector<Clash> clashes;
   out.entries = collected.list.sorted(clashes);
-  tell_unset(out.entries);
+  tell_unset(out.entries, c_.topology.devices[example].drivers);
   out.claims = std::move(collected.claims);
   out.overruled = settle_clashes(c_, example, clashes);
   if (!collected.allowed.empty())
@@ -274,10 +274,10 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
 }
 
 // Reports entries of spec fields, once per line; entries that a rule derives are reported in plans.
-void Compiler::tell_unset(const std::vector<Entry>& entries) {
+void Compiler::tell_unset(const std::vector<Entry>& entries, std::span<const DriverName> drivers) {
   if (c_.twin) return;
   for (const Entry& entry : entries) {
-    if (!is_set_by_no_driver(entry.path.row())) continue;
+    if (!is_set_by_no_driver(entry.path.row(), drivers)) continue;
     const Origin& origin = origins_.origins()[entry.origin];
     if (!rule_sentence(origin.rule).empty()) continue;
     const auto told = std::ranges::find_if(out_.by_hand, [&](const Diagnostic& one) {

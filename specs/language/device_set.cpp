@@ -166,7 +166,8 @@ void check_names(const DeviceSet& set, Reporter& reporter) {
 }
 
 bool is_built(DriverName driver) {
-  return driver == DriverName::linux_kernel || driver == DriverName::frr || driver == DriverName::sim;
+  return driver == DriverName::linux_kernel || driver == DriverName::frr || driver == DriverName::sonic ||
+         driver == DriverName::sim;
 }
 
 void check_set(const DeviceSet& set, Span span, Reporter& reporter) {

@@ -109,8 +109,11 @@ inline std::vector<Sample> samples() {
                                            {"interface[rail0]/class[0]/strict", no},
                                            {"interface[rail0]/class[3]", there},
                                            {"interface[rail0]/class[3]/strict", yes}});
-  const std::pair<std::string, Value> buffer_size{"interface[rail0]/buffer[3]/size", number(262144)};
-  const std::pair<std::string, Value> buffer_xoff{"interface[rail0]/buffer[3]/xoff", number(65536)};
+  // A buffer is one profile of a switch.
+  const std::vector<std::pair<std::string, Value>> buffer = {
+      {"interface[rail0]/buffer[3]/dynamic-threshold", number(1)},
+      {"interface[rail0]/buffer[3]/size", number(131072)},
+      {"interface[rail0]/buffer[3]/xoff", number(32768)}};
   const std::pair<std::string, Value> ecn_max{"interface[rail0]/class[3]/ecn-max", number(400000)};
   const std::pair<std::string, Value> ecn_min{"interface[rail0]/class[3]/ecn-min", number(100000)};
   const std::pair<std::string, Value> ecn_probability{"interface[rail0]/class[3]/ecn-probability",
@@ -156,11 +159,11 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/breakout", text("2x200G"), text("4x100G")},
       {"buffer-headroom", number(49'418'240), number(24'000'000)},
       {"buffer-pool[headroom]/share", number(240), number(100)},
-      {"interface[rail0]/buffer[3]/dynamic-threshold", number(0), number(-3), {}, {buffer_size, buffer_xoff}},
-      {"interface[rail0]/buffer[3]/size", number(262144), number(524288), {}, {buffer_xoff}},
-      {"interface[rail0]/buffer[3]/xon", number(18432), number(9216), {}, {buffer_size, buffer_xoff}},
-      {"interface[rail0]/buffer[3]/xon-offset", number(3556), number(9144), {}, {buffer_size, buffer_xoff}},
-      {"interface[rail0]/buffer[3]/xoff", number(65536), number(131072), {}, {buffer_size}},
+      {"interface[rail0]/buffer[3]/dynamic-threshold", number(-1), number(-3), buffer},
+      {"interface[rail0]/buffer[3]/size", number(262144), number(524288), buffer},
+      {"interface[rail0]/buffer[3]/xon", number(18432), number(9216), buffer},
+      {"interface[rail0]/buffer[3]/xon-offset", number(3556), number(9144), buffer},
+      {"interface[rail0]/buffer[3]/xoff", number(65536), number(131072), buffer},
       {"interface[rail0]/cable-length", number(7), number(30)},
       {"interface[rail0]/channels[combined]", number(2), number(4)},
       {"interface[rail0]/class[3]", there, {}, rate},
@@ -254,7 +257,7 @@ inline std::vector<Sample> samples() {
       {"package[rdma-core]", text(">=50"), text(">=52")},
       {"pcie/acs", no, yes},
       {"pcie/max-read-request", number(4096), number(512)},
-      {"raw[x][banner]", text("one"), text("two")},
+      {"raw[sonic][VLAN|Vlan20]", text(R"({"vlanid":"20"})"), text(R"({"mtu":"9100","vlanid":"20"})")},
       {"route-mtu[10.64.0.0/16]", text("mtu lock 1400"), text("mtu lock 1300"), pool_route},
       {"route[100:0.0.0.0/0]", set({"via 10.64.0.0 dev rail0"}), set({"dev rail0"}), up},
       {"routing-config/saved", there},

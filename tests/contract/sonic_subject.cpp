@@ -1,17 +1,15 @@
 #include "tests/contract/sonic_subject.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "drivers/sonic/driver.hpp"
-#include "tests/contract/relay.hpp"
+#include "tests/unit/sonic/faulty_redis_proxy.hpp"
 #include "tests/unit/sonic/redis_process.hpp"
 
 namespace lockstep::contract {
 namespace {
-
-// A transaction; the protocol's lines end in \r\n, and each command's name is a line.
-constexpr WriteCommands kTransaction{'\n', "MULTI", "EXEC"};
 
 class Sonic final : public Subject {
  public:
@@ -21,7 +19,7 @@ class Sonic final : public Subject {
       redis_.cli(words);
     };
     redis_.cli({"SET", "CONFIG_DB_INITIALIZED", "1"});
-    set({"PORT|rail0", "lanes", "0,1,2,3", "alias", "eth0", "speed", "100000"});
+    set({"PORT|rail0", "lanes", "0,1,2,3", "alias", "eth0", "speed", "25000"});
     set({"PORT|up0", "lanes", "8,9,10,11", "speed", "100000"});
     set({"PORT|rail9", "lanes", "4,5,6,7", "mtu", "1400", "speed", "100000"});
     set({"VLAN|Vlan99", "vlanid", "99"});
@@ -30,7 +28,7 @@ class Sonic final : public Subject {
     set({"SCHEDULER|scheduler.0", "type", "DWRR", "weight", "14"});
     attach(redis_.server());
     never_unset = {"interface[*]/speed",  // SONiC's model of a port requires it
-                   // A profile has both, or none.
+                                          // A profile has both, or none.
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
                    "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff"};
     keeps_a_default = {"interface[*]/class[*]/ecn-probability", "interface[*]/buffer[*]/dynamic-threshold"};
@@ -47,12 +45,15 @@ class Sonic final : public Subject {
   }
   void touch() override { redis_.cli({"HSET", "PORT|rail9", "mtu", std::to_string(1400 + ++touches_)}); }
   bool lose_replies(bool on) override {
-    if (!relay_) {
-      const std::string path = redis_.folder() + "/relay.sock";
-      relay_ = std::make_unique<Relay>(path, redis_.socket_path(), kTransaction);
-      attach({.socket_path = path});
+    if (!proxy_) {
+      const sonic::RedisFaultPlan lost{.command = "EXEC",
+                                       .applies = [this] { return losing_.load(); },
+                                       .fault = sonic::RedisFault::cut_after};
+      proxy_ =
+          std::make_unique<sonic::FaultyRedisProxy>(redis_.folder() + "/proxy", redis_.socket_path(), lost);
+      attach(proxy_->server());
     }
-    relay_->lose(on);
+    losing_ = on;
     return true;
   }
   bool hang(bool on) override {
@@ -61,12 +62,16 @@ class Sonic final : public Subject {
   }
 
  private:
-  void attach(const sonic::RedisServer& server) {
-    attached = make_sonic_driver({.device = "sw1", .databases = usual_databases(server)});
+  // The proxy serves one connection at a time.
+  void attach(const sonic::RedisServer& config) {
+    sonic::DatabaseConfig databases = usual_databases(redis_.server());
+    databases.databases.at("CONFIG_DB").server = config;
+    attached = make_sonic_driver({.device = "sw1", .databases = std::move(databases)});
   }
 
   sonic::RedisProcess redis_;
-  std::unique_ptr<Relay> relay_;
+  std::atomic<bool> losing_ = false;
+  std::unique_ptr<sonic::FaultyRedisProxy> proxy_;
   int touches_ = 0;
 };
 

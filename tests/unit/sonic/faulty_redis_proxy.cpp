@@ -133,7 +133,10 @@ void FaultyRedisProxy::converse(Conversation& talk) {
 
 // False: the conversation is over.
 bool FaultyRedisProxy::pass_command(Conversation& talk, const std::string& bytes) {
-  const bool here = !done_ && name_of(bytes) == plan_.command;
+  const bool applies = plan_.applies ? plan_.applies() : !done_;
+  const bool comes = applies && name_of(bytes) == plan_.command;
+  const bool here = comes && skipped_ == plan_.skip;
+  if (comes && !here) ++skipped_;
   const RedisFault fault = here ? plan_.fault : RedisFault::none;
   if (here && plan_.before) plan_.before();
   if (fault == RedisFault::late) {

@@ -25,6 +25,9 @@ enum class RedisFault : std::uint8_t {
 
 struct RedisFaultPlan {
   std::string command{};  // "EXEC": the first that comes
+  std::size_t skip = 0;   // so many of them are passed on before
+  // Each time while it says so; none: once.
+  std::function<bool()> applies{};
   RedisFault fault = RedisFault::none;
   std::string answer{};            // as bytes
   std::function<void()> before{};  // done first, when all commands before have been answered
@@ -55,6 +58,7 @@ class FaultyRedisProxy {
   std::string redis_;
   RedisFaultPlan plan_;
   std::atomic<bool> done_ = false;
+  std::size_t skipped_ = 0;
   Descriptor listener_;
   Descriptor quit_;
   Descriptor late_redis_;

@@ -4,6 +4,7 @@
 
 #include "drivers/sonic/config_plan.hpp"
 #include "drivers/sonic/shared_rows.hpp"
+#include "specs/compile/unset_rows.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/sonic/shared_data.hpp"
 
@@ -195,6 +196,14 @@ TEST_F(SonicMap, RowsThatBuffermgrdOwnsAreReadAndLeftAlone) {
   EXPECT_EQ(incapable.size(), 10U);  // five rows of two priorities
   config.tables.erase("DEVICE_METADATA");
   EXPECT_GT(incapable_of(config, Scope{}).size(), 20U);
+}
+
+TEST(SonicRows, AreNotReportedAsSetByNoDriver) {
+  const std::vector<RowId> written = rows_written();
+  for (const RowId id : kSetByNoDriver)
+    EXPECT_EQ(std::ranges::find(kSetBySonic, id) != kSetBySonic.end(),
+              std::ranges::find(written, id) != written.end())
+        << schema_row(id).pattern;
 }
 
 TEST_F(SonicMap, NativeRowsGoBothWays) {
