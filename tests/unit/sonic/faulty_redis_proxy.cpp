@@ -143,7 +143,7 @@ bool FaultyRedisProxy::pass_command(Conversation& talk, const std::string& bytes
     late_bytes_ = bytes;
     late_redis_ = std::move(talk.redis);
   }
-  if (here && !plan_.each_time) done_ = true;
+  if (here) done_ = true;
   if (fault == RedisFault::cut_before) return false;
   if (fault == RedisFault::late) {
     std::array<pollfd, 2> waits{{{talk.client.number(), POLLRDHUP, 0}, {quit_.number(), POLLIN, 0}}};

@@ -31,7 +31,6 @@ struct RedisFaultPlan {
   RedisFault fault = RedisFault::none;
   std::string answer{};            // as bytes
   std::function<void()> before{};  // done first, when all commands before have been answered
-  bool each_time = false;          // at each such command, not only at the first
 };
 
 class FaultyRedisProxy {

@@ -211,12 +211,12 @@ TEST_F(SonicCounterReadings, NamesThatNeverRestAreTransient) {
   int count = 0;
   const FaultyRedisProxy proxy(redis.folder() + "/proxy", redis.socket_path(),
                                {.command = "INFO",
+                                .applies = [] { return true; },
                                 .before =
                                     [&] {
                                       set_counter(redis, "COUNTERS_PORT_NAME_MAP", "Ethernet8",
                                                   "oid:0x8" + std::to_string(++count));
-                                    },
-                                .each_time = true});
+                                    }});
   SonicCounters counters = counters_through(proxy.server(), redis.server(), redis.server());
   EXPECT_EQ(said(counters.read(patient())),
             "transient: the names of COUNTERS_DB change while they are read: the switch is building its "
