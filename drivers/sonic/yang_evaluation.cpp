@@ -2,6 +2,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>

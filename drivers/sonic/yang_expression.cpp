@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <span>
 
 namespace lockstep::sonic {
 namespace {

@@ -49,12 +49,12 @@ Leaving leaving_by(const NextHop& hop) { return {hop.index, hop.gateway, hop.enc
 
 bool is_foreign(const Rule& rule) { return rule.protocol != kOwnProtocol && !is_first(rule); }
 
-Ground::Ground(NetworkState read, std::vector<Neighbour> neighbours, std::set<std::uint32_t> ports,
-               const std::set<IpPrefix>& routed)
+Ground::Ground(NetworkState read, std::vector<Neighbour> known, std::set<std::uint32_t> desired,
+               const std::set<IpPrefix>& prefixes)
     : network(std::move(read)),
-      neighbours(std::move(neighbours)),
-      ports(std::move(ports)),
-      routed(routes_to(routed)),
+      neighbours(std::move(known)),
+      ports(std::move(desired)),
+      routed(routes_to(prefixes)),
       gone(local_routes_gone()),
       all(network, network.rules, all_of(network.routes)),
       lawful(network, lawful_rules(), lawful_routes()) {}
