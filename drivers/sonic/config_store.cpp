@@ -28,19 +28,6 @@ bool is_wrong_type(const RedisReply& reply) {
   return reply.is_error() && reply.text.starts_with("WRONGTYPE");
 }
 
-Result<RedisHash> hash_of(const std::string& name, const RedisReply& reply) {
-  if (auto error = redis_error(row_named(name), reply)) return *std::move(error);
-  const auto& parts = reply.elements;
-  if (reply.kind != RedisReply::Kind::array || parts.size() % 2 != 0) return not_redis(row_named(name));
-  RedisHash hash;
-  for (std::size_t i = 0; i < parts.size(); i += 2) {
-    if (parts[i].kind != RedisReply::Kind::text || parts[i + 1].kind != RedisReply::Kind::text)
-      return not_redis(row_named(name));
-    hash.emplace(parts[i].text, parts[i + 1].text);
-  }
-  return hash;
-}
-
 // None: there is no such row.
 Result<std::optional<ConfigRow>> stored_row(const RedisHash& hash) {
   if (hash.empty()) return std::optional<ConfigRow>();
@@ -133,7 +120,7 @@ Result<Done> ConfigStore::read_rows(std::span<const std::string> names, StoredCo
       read.unreadable.push_back({names[i], "is not a hash in Redis"});
       continue;
     }
-    TRY(const RedisHash hash, hash_of(names[i], replies[i]));
+    TRY(const RedisHash hash, redis_hash_in(row_named(names[i]), replies[i]));
     auto row = stored_row(hash);
     if (!row) {
       read.unreadable.push_back({names[i], row.error().text()});
@@ -181,7 +168,7 @@ Result<std::vector<RedisHash>> ConfigStore::watched(std::span<const StoredRowWri
     if (is_wrong_type(replies[kBefore + i]))
       return Error{ErrorKind::conflict,
                    row_named(name) + ": another program has made it something else than a hash"};
-    TRY(RedisHash hash, hash_of(name, replies[kBefore + i]));
+    TRY(RedisHash hash, redis_hash_in(row_named(name), replies[kBefore + i]));
     auto row = stored_row(hash);
     if (!row)
       return Error{ErrorKind::conflict, row_named(name) + " cannot be read any more: " + row.error().text()};
@@ -216,7 +203,7 @@ Result<std::vector<RowState>> ConfigStore::settled(std::span<const RowWrite> wri
   for (std::size_t i = 0; i < stored.size(); ++i) {
     states.push_back(RowState::other);
     if (is_wrong_type(replies[i])) continue;
-    TRY(const RedisHash hash, hash_of(stored[i].name, replies[i]));
+    TRY(const RedisHash hash, redis_hash_in(row_named(stored[i].name), replies[i]));
     const auto row = stored_row(hash);
     if (!row) continue;
     if (difference(stored[i].want, *row).empty()) {

@@ -190,6 +190,20 @@ std::optional<Error> redis_error(const std::string& what, const RedisReply& repl
   return Error{advice.kind, std::move(text)};
 }
 
+Result<RedisHash> redis_hash_in(const std::string& what, const RedisReply& reply) {
+  if (auto error = redis_error(what, reply)) return *std::move(error);
+  const Error not_redis{ErrorKind::transient, what + ": not the reply of Redis to this command"};
+  const auto& parts = reply.elements;
+  if (reply.kind != RedisReply::Kind::array || parts.size() % 2 != 0) return not_redis;
+  RedisHash hash;
+  for (std::size_t i = 0; i < parts.size(); i += 2) {
+    if (parts[i].kind != RedisReply::Kind::text || parts[i + 1].kind != RedisReply::Kind::text)
+      return not_redis;
+    hash.emplace(parts[i].text, parts[i + 1].text);
+  }
+  return hash;
+}
+
 Result<std::string> run_id_in(const RedisReply& info) {
   if (auto error = redis_error("INFO server", info)) return *std::move(error);
   constexpr std::string_view kName = "\nrun_id:";

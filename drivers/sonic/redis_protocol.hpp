@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drivers/sonic/config_db.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::sonic {
@@ -67,6 +68,9 @@ class RedisReader {
 
 // The error of an error reply; none: the reply is none. `what`: "write of PORT|Ethernet0".
 std::optional<Error> redis_error(const std::string& what, const RedisReply& reply);
+
+// The reply to HGETALL; empty: there is no such key. `what`: "row 'PORT|Ethernet0'".
+Result<RedisHash> redis_hash_in(const std::string& what, const RedisReply& reply);
 
 // Identity of the Redis process, in its reply to INFO server.
 Result<std::string> run_id_in(const RedisReply& info);

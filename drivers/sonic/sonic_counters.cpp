@@ -13,24 +13,6 @@ namespace {
 
 constexpr std::size_t kNameBytes = 80;  // of a name in a report
 
-Error no_counters_reply(const std::string& what) {
-  return Error{ErrorKind::transient, what + ": not the reply of Redis to this command"};
-}
-
-// An empty hash: there is no such key.
-Result<RedisHash> hash_in(const std::string& name, const RedisReply& reply) {
-  if (auto error = redis_error(name, reply)) return *std::move(error);
-  const auto& parts = reply.elements;
-  if (reply.kind != RedisReply::Kind::array || parts.size() % 2 != 0) return no_counters_reply(name);
-  RedisHash hash;
-  for (std::size_t i = 0; i < parts.size(); i += 2) {
-    if (parts[i].kind != RedisReply::Kind::text || parts[i + 1].kind != RedisReply::Kind::text)
-      return no_counters_reply(name);
-    hash.emplace(parts[i].text, parts[i + 1].text);
-  }
-  return hash;
-}
-
 // "oid:0x15000000000357" (sai_serialize_object_id of sonic-sairedis).
 bool is_oid(std::string_view text) {
   constexpr std::string_view kPrefix = "oid:0x";
@@ -70,7 +52,7 @@ Result<std::string> read_gate_rows(RedisConnection& connection, const std::vecto
     return replies.error().text();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    auto hash = hash_in(names[i], (*replies)[i]);
+    auto hash = redis_hash_in(names[i], (*replies)[i]);
     if (!hash) return hash.error().text();
     if (!hash->empty()) out.emplace(names[i], *std::move(hash));
   }
@@ -107,7 +89,7 @@ Result<SonicCounters::Maps> SonicCounters::maps_of(const std::vector<RedisReply>
   Maps maps;
   TRY(maps.run_id, run_id_in(replies[from]));
   for (const CounterNameMap& map : counter_name_maps()) {
-    TRY(RedisHash entries, hash_in(std::string(map.map), replies[++from]));
+    TRY(RedisHash entries, redis_hash_in(std::string(map.map), replies[++from]));
     maps.entries.push_back(std::move(entries));
   }
   return maps;
@@ -145,7 +127,7 @@ void SonicCounters::take_rows(const Named& object, const std::vector<RedisReply>
   RedisHash polled;
   for (const CounterTable table : name_map_of(object.kind).tables) {
     const std::string name = std::string(to_string(table)) + separator_ + object.oid;
-    auto hash = hash_in(name, replies[from++]);
+    auto hash = redis_hash_in(name, replies[from++]);
     if (!hash) {
       out.unreadable.push_back({CounterId{object.id.port, object.id.name}, hash.error().text()});
       continue;

@@ -5,11 +5,9 @@
 namespace lockstep::sonic {
 namespace {
 
-using Fields = std::map<std::string, std::string, std::less<>>;
-
 // The rows of a table by key: a list of names, and then all rows in one piece.
-Result<std::map<std::string, Fields>> table_of(StateDatabase& database, const std::string& table,
-                                               const Call& call) {
+Result<std::map<std::string, RedisHash>> table_of(StateDatabase& database, const std::string& table,
+                                                  const Call& call) {
   const std::string prefix = table + database.separator;
   const RedisCommand list[] = {{"KEYS", prefix + "*"}};
   TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
@@ -21,25 +19,23 @@ Result<std::map<std::string, Fields>> table_of(StateDatabase& database, const st
     keys.push_back(name.text.substr(prefix.size()));
     commands.push_back({"HGETALL", name.text});
   }
-  std::map<std::string, Fields> rows;
+  std::map<std::string, RedisHash> rows;
   if (commands.empty()) return rows;
   TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    Fields& fields = rows[keys[i]];  // what is no hash has no fields
-    const auto& parts = replies[i].elements;
-    for (std::size_t j = 0; j + 1 < parts.size(); j += 2) fields[parts[j].text] = parts[j + 1].text;
+    TRY(rows[keys[i]], redis_hash_in(table, replies[i]));
   }
   return rows;
 }
 
-const std::string* find(const Fields& fields, std::string_view name) {
+const std::string* find(const RedisHash& fields, std::string_view name) {
   const auto found = fields.find(name);
   return found == fields.end() ? nullptr : &found->second;
 }
 
 // As lldpd says it: an interface's name (subtype 5, IEEE 802.1AB-2016 8.5.3.2; 7: assigned locally), else the
 // description has it.
-std::string peer_of(const Fields& neighbor) {
+std::string peer_of(const RedisHash& neighbor) {
   const std::string* const system = find(neighbor, "lldp_rem_sys_name");
   const std::string* const subtype = find(neighbor, "lldp_rem_port_id_subtype");
   const bool is_name = subtype == nullptr || *subtype == "5" || *subtype == "7";
