@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint16_t kRedisPort = 6379;  // IANA: redis
 constexpr std::string_view kScheme = "redis://";
+constexpr std::string_view kUnixScheme = "unix://";
 
 }  // namespace
 
@@ -20,6 +21,7 @@ Result<RedisServer> parse_redis_server(std::string_view text) {
                                               "redis://ADDRESS:PORT with a numeric address"};
   };
   RedisServer out;
+  if (text.starts_with(kUnixScheme)) text.remove_prefix(kUnixScheme.size());
   if (text.starts_with('/')) {
     out.socket_path = text;
     return out;

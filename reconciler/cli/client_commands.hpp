@@ -26,6 +26,7 @@ inline constexpr const char* kServiceKnowsTwin =
 struct GetOptions {
   ServerOptions at;
   std::vector<std::string> words;  // KIND [NAME ...], or KIND/NAME ...
+  std::string specs = ".";         // of `get counters`, which asks the device itself
   std::string form = "text";
   std::string labels;
   std::string fields;
@@ -38,6 +39,8 @@ struct GetOptions {
 // Why this is no form of output; empty: it is one.
 std::string wrong_object_form(const std::string& form);
 int run_get(const GetOptions& options, const Console& console);
+// `get counters [DEVICE]`, without a service; no device: this host.
+int run_get_counters(const GetOptions& options, const Console& console);
 
 struct EventsOptions {
   GetOptions get;

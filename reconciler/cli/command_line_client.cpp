@@ -76,12 +76,17 @@ void add_reading(CLI::App& app, Arguments& a) {
                        "KIND [NAME ...], or KIND/NAME ...; kinds: clusters (the service "
                        "itself), revisions, devices, changes, benchmarkruns, findings, events, and those of "
                        "the specs, "
-                       "such as fabrics")
+                       "such as fabrics; and counters [DEVICE], which the device itself is asked for: a "
+                       "SONiC switch of the specs, or without DEVICE this host")
           ->required()
           ->option_text("KIND [NAME ...]");
   takes_kinds(a, words);
   command->add_option("-l,--selector", a.client.get.labels, "Only objects with these labels, as of kubectl")
       ->option_text("LABELS");
+  command
+      ->add_option("--specs", a.client.get.specs,
+                   "Of counters DEVICE: the folder of specs (default: this one)")
+      ->option_text("SPECS");
   takes_listing(command, a, a.client.get);
   runs(command, a, [&a](const Console& c) { return run_get(a.client.get, c); });
 

@@ -74,6 +74,7 @@ def without_devices(documents, sources):
     documents.check("twin", "list")
     documents.check("host-policy", "explain")
     documents.check("host-policy", "explain", "sysctl[kernel.panic]", code=2)
+    documents.check("get", "counters")
     with tempfile.TemporaryDirectory(prefix="lockstep-documents-") as folder:
         of_an_authority(documents, folder)
         config = Path(folder) / "config_db.json"
@@ -82,7 +83,7 @@ def without_devices(documents, sources):
             documents.check("sonic", "lint", str(config), code=code)
         wanted = Path(folder) / "wanted.json"
         wanted.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "2", "speed": "100000"}}}))
-        documents.check("sonic", "plan", str(config), str(wanted), code=1)
+        documents.check("sonic", "plan", str(wanted), str(config), code=1)
         config.write_text(json.dumps({"PORT": {"Ethernet0": {"lanes": "1", "speed": "100000", "admin_status": "up"}},
                                       "QUEUE": {"Ethernet0|3": {}}}))
         documents.check("sonic", "plan", str(config), str(wanted))
@@ -91,7 +92,7 @@ def without_devices(documents, sources):
         documents.check("lock", f"{folder}/pod")
     return documents.over({"Validation", "Error", "Version", "Code", "Explanation", "RenderedDevice", "SpecDiff",
                            "FaultList", "TwinList", "HostPolicyReport", "HostPermission", "CertificateAuthority",
-                           "Certificate", "RevocationList", "LockReport", "SonicLint", "SonicPlan"})
+                           "Certificate", "RevocationList", "LockReport", "SonicLint", "SonicPlan", "Counters"})
 
 
 def of_a_twin(documents, sources, folder):
