@@ -90,7 +90,7 @@ case $suite in
   vm) optimised vm vm_tests ;;
   soak)
     under_tsan unit_session unit_api
-    optimised soak lockstep lockstep-agent simulate simulate_service
+    optimised soak lockstep lockstep-agent simulate simulate_service unit_sonic
     ;;
   lint)
     cmake --preset asan >/dev/null

@@ -106,13 +106,13 @@ TEST_F(PartialApply, OnlyValidateReportsFieldsWithoutEffect) {
   std::ofstream(folder + "/specs/cluster.yaml")
       << "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec:\n"
          "  scheduler: {kind: slurm}\n---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\n"
-         "metadata: {name: leaves}\nspec: {names: leaf0, role: leaf, drivers: [sonic]}\n";
+         "metadata: {name: leaves}\nspec: {names: leaf0, role: leaf, drivers: [nvue]}\n";
   const std::vector<std::string> specs{folder + "/specs"};
   const Answer validated = say({"validate", specs[0]});
   EXPECT_EQ(validated.code, 0);
   EXPECT_NE(validated.err.find("cluster.yaml:5:3"), std::string::npos) << validated.err;
   EXPECT_NE(validated.err.find("'scheduler' in a Cluster has no effect yet"), std::string::npos);
-  EXPECT_NE(validated.err.find("driver 'sonic' has no effect yet: such devices are planned and checked, and "
+  EXPECT_NE(validated.err.find("driver 'nvue' has no effect yet: such devices are planned and checked, and "
                                "not reached"),
             std::string::npos)
       << validated.err;
