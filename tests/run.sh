@@ -111,6 +111,6 @@ case $suite in
     phase "clang-tidy"
     clang_tidy 6
     phase "an optimised build"
-    optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests print_metrics vm_tests unit_compile perf_plan_fleet
+    optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests print_metrics vm_tests unit_compile unit_sonic perf_plan_fleet
     ;;
 esac

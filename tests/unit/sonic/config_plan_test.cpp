@@ -33,14 +33,14 @@ class ConfigPlans : public testing::Test {
 
 TEST_F(ConfigPlans, BetweenRandomPairsOfValidConfigurationsEachStateIsValid) {
   const std::vector<ConfigDb>& all = valid_configs();
-  const std::size_t pairs = 5 * effort();
+  const std::size_t pairs = 10 * effort();
   for (std::size_t i = 0; i < pairs; ++i) {
     const ConfigDb& from = all[random() % all.size()];
     const ConfigDb& to = all[random() % all.size()];
     const Result<ConfigPlan> plan = plan_config(&sonic_models(), from, to);
     ASSERT_TRUE(plan) << plan.error().text() << "\nfrom " << config_db_json(from) << "to "
                       << config_db_json(to);
-    replay(*plan, from, to, 10);
+    replay(*plan, from, to, 5);
     if (HasFatalFailure()) return;
   }
   std::printf("%zu configurations, %zu pairs, %zu moves, %zu states judged whole\n", all.size(), pairs, moves,
