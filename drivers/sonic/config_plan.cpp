@@ -32,11 +32,15 @@ struct RowName {
 
 class Planning {
  public:
-  Planning(StateCheck& check, const ConfigDb& target) : check_(check), target_(target) {}
+  Planning(StateCheck& check, const ConfigDb& target, bool may_clear_away)
+      : check_(check), target_(target), cleared_away_(!may_clear_away) {}
 
   Result<ConfigPlan> all() {
     find_differences();
+    const std::size_t most = kMovesOfRow * (rows_of(check_.state()) + rows_of(target_) + 1);
     while (!pending_.empty()) {
+      if (plan_.moves.size() > most)
+        return Error{ErrorKind::refused, "no order of moves was found: rows stand in each other's way"};
       if (pass() || relax() || unblock() || clear_away()) continue;
       return Error{ErrorKind::refused, why_not()};
     }
@@ -51,8 +55,16 @@ class Planning {
 
   const ConfigRow* now(const RowName& name) const { return check_.state().find(name.table, name.key); }
   const ConfigRow* wanted(const RowName& name) const { return target_.find(name.table, name.key); }
+  // "Ethernet0|3", and with host and ASIC before it where queues are virtual.
   static std::string port_of(const RowName& name) {
-    return changes_while_port_is_down(name.table) ? name.key.substr(0, name.key.find('|')) : "";
+    if (!changes_while_port_is_down(name.table)) return "";
+    const std::vector<std::string> parts = parts_of(name.key, '|');
+    return parts.size() == 4 ? parts[2] : parts[0];
+  }
+  static std::size_t rows_of(const ConfigDb& config) {
+    std::size_t rows = 0;
+    for (const auto& [table, keys] : config.tables) rows += keys.size();
+    return rows;
   }
 
   void find_differences() {
@@ -78,11 +90,11 @@ class Planning {
       else
         rows.insert(name);
     }
-    if (const std::string_view address = address_of(name); !address.empty() && want == nullptr) {
+    if (std::string address = address_of_row(name.table, name.key); !address.empty() && want == nullptr) {
       if (equal)
-        leaving_.erase(std::string(address));
+        leaving_.erase(address);
       else
-        leaving_.emplace(address);
+        leaving_.insert(std::move(address));
     }
     if (equal) return;
     const Turn turn = turn_of(name, want == nullptr);
@@ -120,22 +132,18 @@ class Planning {
 
   // What stands in the way of a row's move without making a state invalid.
   bool must_wait(const RowName& name) const {
-    if (relaxed_) return false;
-    if (name.table == "PORT" && wanted(name) != nullptr && is_up(wanted(name)) && now(name) != nullptr)
-      return has_rows_pending(name.key);
-    return holds_address(name);
+    if (waits_for_rows(name)) return true;
+    return !relaxed_ && holds_address(name);
+  }
+
+  // A port that is to come up behind its rows.
+  bool waits_for_rows(const RowName& name) const {
+    return name.table == "PORT" && is_up(wanted(name)) && now(name) != nullptr && has_rows_pending(name.key);
   }
 
   // Whether another interface has the row's address and is to lose it.
   bool holds_address(const RowName& name) const {
-    return wanted(name) != nullptr && leaving_.contains(address_of(name));
-  }
-  // Empty: it is no row of an address.
-  static std::string_view address_of(const RowName& name) {
-    const std::size_t bar = name.key.find('|');
-    if (bar == name.key.npos || std::ranges::find(kAddressTables, name.table) == kAddressTables.end())
-      return {};
-    return std::string_view(name.key).substr(bar + 1);
+    return wanted(name) != nullptr && leaving_.contains(address_of_row(name.table, name.key));
   }
 
   // The row's next move, if the state after it is valid.
@@ -201,7 +209,7 @@ class Planning {
   // the way of a row is taken away for a while.
   bool unblock() {
     for (const auto& [name, turn] : std::map(turns_))
-      if (lower_port(name) && (in_parts(name) || after_others(name))) return true;
+      if (!waits_for_rows(name) && lower_port(name) && (in_parts(name) || after_others(name))) return true;
     return false;
   }
 
@@ -269,7 +277,8 @@ class Planning {
         for (const auto& [key, row] : keys)
           rows.emplace_back(kTableOrder.size() - table_rank(table), RowName{table, key});
       std::ranges::sort(rows);
-      for (const auto& [rank, name] : rows) moved = make({name.table, name.key, std::nullopt}) || moved;
+      for (const auto& [rank, name] : rows)
+        moved = (lower_port(name) && make({name.table, name.key, std::nullopt})) || moved;
       any = any || moved;
     }
     return any;
@@ -283,8 +292,9 @@ class Planning {
            name.text() + " leaves " + faults_text(faults);
   }
 
-  static constexpr std::size_t kTries = 64;  // rounds of rows that step aside for one
-  static constexpr std::size_t kDepth = 8;   // of rows that refer to rows
+  static constexpr std::size_t kMovesOfRow = 8;  // more of one row than any order needs
+  static constexpr std::size_t kTries = 64;      // rounds of rows that step aside for one
+  static constexpr std::size_t kDepth = 8;       // of rows that refer to rows
 
   StateCheck& check_;
   const ConfigDb& target_;
@@ -304,33 +314,36 @@ ConfigFindings judged(const YangModels* models, const ConfigDb& config) {
   return models == nullptr ? check_by_builtin_rules(config) : models->check(config);
 }
 
-const std::vector<ConfigFault> kNoFaults;
-
-// From a state that is not valid there may be one move to one that is.
+// From a state that is not valid there may be one move to one that is: of several, one that needs no other
+// move before it.
 std::optional<ConfigMove> move_to_valid(const YangModels* models, const ConfigDb& from,
                                         const ConfigDb& target) {
-  const auto is_valid_after = [&](const ConfigMove& move) {
+  std::optional<ConfigMove> found;
+  const auto try_row = [&](const std::string& table, const std::string& key) {
+    const ConfigRow* const is = from.find(table, key);
+    const ConfigRow* const want = target.find(table, key);
+    const bool equal = is == nullptr || want == nullptr ? is == want : *is == *want;
+    const bool is_plain =
+        !changes_while_port_is_down(table) &&
+        std::ranges::none_of(kCreateOnly, [&](const CreateOnlyField& one) { return one.table == table; });
+    if (equal || (found && !is_plain)) return false;
+    ConfigMove move{table, key, want == nullptr ? std::nullopt : std::optional(*want)};
     ConfigDb after = from;
     make_move(move, after);
-    return judged(models, after).valid();
+    if (!judged(models, after).valid()) return false;
+    found = std::move(move);
+    return is_plain;
   };
-  for (const auto& [table, rows] : from.tables)
-    for (const auto& [key, row] : rows) {
-      const ConfigRow* const want = target.find(table, key);
-      ConfigMove move{table, key, want == nullptr ? std::nullopt : std::optional(*want)};
-      if ((want == nullptr || *want != row) && is_valid_after(move)) return move;
-    }
-  for (const auto& [table, rows] : target.tables)
-    for (const auto& [key, row] : rows) {
-      ConfigMove move{table, key, row};
-      if (from.find(table, key) == nullptr && is_valid_after(move)) return move;
-    }
-  return std::nullopt;
+  for (const ConfigDb* const config : {&from, &target})
+    for (const auto& [table, rows] : config->tables)
+      for (const auto& [key, row] : rows)
+        if (try_row(table, key)) return found;
+  return found;
 }
 
 // `from` is valid.
 std::unique_ptr<StateCheck> begun(const YangModels* models, const ConfigDb& from) {
-  if (models == nullptr) return check_by_builtin_rules_only(from);
+  if (models == nullptr) return check_by_builtin_rules_only(from, {});
   if (auto by_rows = check_changed_rows(*models, from)) return by_rows;
   return check_whole_states(*models, from);
 }
@@ -355,32 +368,45 @@ std::string faults_text(const std::vector<ConfigFault>& faults) {
 }
 
 Result<ConfigPlan> plan_config(StateCheck& check, const ConfigDb& target) {
-  return Planning(check, target).all();
+  return Planning(check, target, true).all();
 }
+
+namespace {
+
+// By the built-in rules: they find all faults, and so the new ones.
+Result<ConfigPlan> plan_beside_faults(const ConfigDb& current, const ConfigDb& target) {
+  const ConfigFindings before = check_by_builtin_rules(current);
+  if (before.unlisted != 0)
+    return Error{ErrorKind::refused, "the configuration has more than " +
+                                         std::to_string(ConfigFindings::kFaultsMax) +
+                                         " faults: " + faults_text(before.faults)};
+  const std::vector<ConfigFault> wrong = new_faults(check_by_builtin_rules(target).faults, before.faults);
+  if (!wrong.empty()) return Error{ErrorKind::refused, "the target is not valid: " + faults_text(wrong)};
+  return Planning(*check_by_builtin_rules_only(current, before.faults), target, false).all();
+}
+
+}  // namespace
 
 Result<ConfigPlan> plan_config(const YangModels* models, const ConfigDb& current, const ConfigDb& target,
                                KnownFaults known) {
   if (current == target) return ConfigPlan{};
   const ConfigFindings before = judged(models, current);
   const bool stay = known == KnownFaults::stay;
-  const std::vector<ConfigFault> wrong = new_faults(judged(models, target), stay ? before.faults : kNoFaults);
-  if (!wrong.empty()) return Error{ErrorKind::refused, "the target is not valid: " + faults_text(wrong)};
+  if (stay && !before.valid()) return plan_beside_faults(current, target);
+  if (const ConfigFindings wrong = judged(models, target); !wrong.valid())
+    return Error{ErrorKind::refused, "the target is not valid: " + faults_text(wrong.faults)};
   std::optional<ConfigMove> first;
   ConfigDb from = current;
   if (!before.valid()) {
     first = move_to_valid(models, current, target);
-    if (!first && !stay)
+    if (!first)
       return Error{ErrorKind::refused,
                    "the current configuration is not valid, and no single move makes it so: " +
                        faults_text(before.faults)};
-    if (!first) {
-      const auto judge = [models](const ConfigDb& config) { return judged(models, config); };
-      return plan_config(*check_no_new_faults(current, before.faults, judge), target);
-    }
     make_move(*first, from);
   }
   const std::unique_ptr<StateCheck> check = begun(models, from);
-  TRY(ConfigPlan plan, plan_config(*check, target));
+  TRY(ConfigPlan plan, Planning(*check, target, !stay).all());
   if (first) plan.moves.insert(plan.moves.begin(), *std::move(first));
   return plan;
 }

@@ -28,7 +28,9 @@ struct ConfigPlan {
 // What becomes of faults that the current configuration has, and that no single move ends.
 enum class KnownFaults : std::uint8_t {
   refuse,
-  stay,  // states are valid but for these; the target may have them too
+  // States have no others, and the target may have them too. Models do not list all faults: the built-in
+  // rules judge. Nothing is taken away only to be made from nothing.
+  stay,
 };
 
 // `models`: null: none, and the built-in rules judge.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "drivers/sonic/config_plan.hpp"
@@ -11,6 +13,7 @@
 #include "drivers/sonic/transactions.hpp"
 #include "drivers/sonic/yang_models.hpp"
 #include "specs/model/fnv.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace sonic {
@@ -28,16 +31,52 @@ std::string revision_of(const StoredConfig& stored, const SwitchState& state) {
 }
 std::string_view config_part(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
-// As an operator would do it on the switch.
-std::string native_of(const ConfigMove& move) {
-  const std::string name = "sonic-db-cli CONFIG_DB ";
-  const std::string row = " '" + redis_name(move.table, move.key) + "'";
-  if (!move.row) return name + "DEL" + row;
-  std::string out = name + "HSET" + row;
-  const Result<RedisHash> hash = redis_hash(*move.row);
-  if (hash)
-    for (const auto& [field, value] : *hash) out += " '" + field + "' '" + value + "'";
+std::string quoted_word(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// As an operator would do it on the switch: only what differs.
+std::vector<std::string> native_of(const ConfigMove& move, const ConfigRow* before) {
+  const std::string tool = "sonic-db-cli CONFIG_DB ";
+  const std::string row = quoted_word(redis_name(move.table, move.key));
+  if (!move.row) return {tool + "DEL " + row};
+  const RedisHash was = before == nullptr     ? RedisHash()
+                        : redis_hash(*before) ? *redis_hash(*before)
+                                              : RedisHash();
+  const Result<RedisHash> want = redis_hash(*move.row);
+  if (!want) return {"# " + want.error().text()};
+  std::string set;
+  std::string gone;
+  for (const auto& [field, value] : *want) {
+    const auto known = was.find(field);
+    if (known == was.end() || known->second != value)
+      set += " " + quoted_word(field) + " " + quoted_word(value);
+  }
+  for (const auto& [field, value] : was)
+    if (!want->contains(field)) gone += " " + quoted_word(field);
+  std::vector<std::string> out;
+  if (!set.empty()) out.push_back(tool + "HSET " + row + set);
+  if (!gone.empty()) out.push_back(tool + "HDEL " + row + gone);
   return out;
+}
+
+// What a change interrupts beyond its own rows.
+void tell(const ConfigPlan& plan, Receipt& receipt) {
+  const auto list = [&receipt](const char* what, const std::vector<std::string>& names) {
+    constexpr std::size_t kShown = 8;
+    if (names.empty()) return;
+    std::string out = what;
+    for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
+      out += (i == 0 ? "" : ", ") + printable(names[i]);
+    if (names.size() > kShown) out += " and " + std::to_string(names.size() - kShown) + " more";
+    receipt.notes.push_back(std::move(out));
+  };
+  list("shut down meanwhile: ", plan.ports_down);
+  std::vector<std::string> rows;
+  for (const ConfigMove& row : plan.rebuilt) rows.push_back(redis_name(row.table, row.key));
+  list("deleted and made again: ", rows);
 }
 
 class SonicWatcher final : public Watcher {
@@ -79,15 +118,21 @@ class SonicDriver final : public Driver, public Preview {
   std::vector<std::string> native(const ChangeSet& changes) const override;
 
  private:
+  using Alone = std::unique_lock<std::timed_mutex>;
+  Result<Alone> alone_on_device(const Call& call) {
+    Alone lock(device_, call.deadline);
+    if (!lock) return Error{ErrorKind::transient, target_.device + ": another call to it has not ended"};
+    return lock;
+  }
   Result<Done> check(const Guard& guard, const StoredConfig& stored);
   Result<Done> load_models();
   void read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call);
-  // Ports that the plan has shut down come up, also where it did not get so far.
-  void raise_ports(const std::vector<std::string>& ports, Receipt& receipt, const Call& call);
+  // Ports that these have shut down, and that are down now, come up.
+  void raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt, const Call& call);
   void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
 
   const SonicTarget target_;
-  std::mutex device_;  // one call at a time
+  std::timed_mutex device_;  // one call at a time
   ConfigStore store_;
   StateDatabase appl_;
   StateDatabase state_;
@@ -112,7 +157,7 @@ void SonicDriver::read_effects(const Scope& scope, SwitchState& state, Observati
 }
 
 Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
-  const std::scoped_lock one(device_);
+  TRY(const auto alone, alone_on_device(call));
   Observation out;
   out.device = target_.device;
   TRY(const StoredConfig stored, store_.read(call));
@@ -120,17 +165,19 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
   SwitchState state;
   read_effects(scope, state, out, call);
   out.when = std::chrono::steady_clock::now();
+  bool lacks_rows = false;
   for (const UnreadableRow& row : stored.unreadable) {
     out.notes.push_back("CONFIG_DB: " + row.name + " " + row.why);
-    const Error why{ErrorKind::refused, "CONFIG_DB: " + row.name + " " + row.why};
-    if (row_of_redis_name(row.name))
-      for (Unread& unread : unread_config(scope, why)) out.unread.push_back(std::move(unread));
+    if (lacks_rows || !row_of_redis_name(row.name)) continue;  // what is no row is nothing of ours
+    lacks_rows = true;
+    const Error why{ErrorKind::refused, out.notes.back()};
+    for (Unread& unread : unread_config(scope, why)) out.unread.push_back(std::move(unread));
   }
   if (out.unread.empty()) out.revision = revision_of(stored, state);
   out.incapable = incapable_of(stored.config, scope);
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
-    if (stored.unreadable.empty()) add_entries(stored.config, scope, tree);
+    if (!lacks_rows) add_entries(stored.config, scope, tree);
     add_effects(state, scope, tree);
     out.have = tree.build();
   }
@@ -161,10 +208,16 @@ Result<Done> SonicDriver::load_models() {
   return Done{};
 }
 
-void SonicDriver::raise_ports(const std::vector<std::string>& ports, Receipt& receipt, const Call& call) {
+void SonicDriver::raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt,
+                              const Call& call) {
+  std::set<std::string> lowered;
+  for (const auto& rows : written)
+    for (const RowWrite& row : rows)
+      if (row.table == "PORT" && row.was && row.want && is_port_up(*row.was) && !is_port_up(*row.want))
+        lowered.insert(row.key);
   const Result<StoredConfig> now = store_.read(call);
   std::vector<RowWrite> rows;
-  for (const std::string& port : ports) {
+  for (const std::string& port : lowered) {
     const ConfigRow* const row = now ? now->config.find("PORT", port) : nullptr;
     if (row == nullptr || is_port_up(*row)) continue;
     ConfigRow up = *row;
@@ -172,8 +225,9 @@ void SonicDriver::raise_ports(const std::vector<std::string>& ports, Receipt& re
     rows.push_back({"PORT", port, *row, std::move(up)});
   }
   const Result<Done> raised = now ? store_.write(rows, call) : Result<Done>(now.error());
-  if (!raised)
-    receipt.notes.push_back("ports that this change has shut down may still be: " + raised.error().text());
+  if (!raised && !lowered.empty())
+    receipt.notes.push_back("ports that this change has shut down may still be down: " +
+                            raised.error().text());
 }
 
 // After a failure, which changes are there all the same.
@@ -196,7 +250,7 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
 }
 
 Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
-  const std::scoped_lock one(device_);
+  TRY(const auto alone, alone_on_device(call));
   Receipt receipt;
   receipt.ticket = guard.ticket;
   for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
@@ -212,12 +266,13 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
       if (!outcome.error) outcome.error = plan.error();
     return receipt;
   }
+  tell(*plan, receipt);
   const auto transactions = transactions_of(plan->moves, stored.config);
   for (std::size_t i = 0; i < transactions.size(); ++i) {
     const Result<Done> written = store_.write(transactions[i], call);
     if (written) continue;
     if (i == 0 && written.error().kind != ErrorKind::unknown_outcome) return written.error();
-    raise_ports(plan->ports_down, receipt, call);
+    raise_ports(std::span(transactions).first(i + 1), receipt, call);
     judge(changes, written.error(), i != 0, receipt, call);
     break;
   }
@@ -226,11 +281,17 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
 
 std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
   const std::scoped_lock lock(mutex_);
-  const Edited target = edited(seen_, changes);
+  ConfigDb config = seen_.tables.empty() ? bare_config(changes) : seen_;
+  const Edited target = edited(config, changes);
   std::vector<std::string> out;
-  const Result<ConfigPlan> plan = plan_config(nullptr, seen_, target.config, KnownFaults::stay);
+  const Result<ConfigPlan> plan = plan_config(nullptr, config, target.config, KnownFaults::stay);
+  if (!plan) out.push_back("# " + plan.error().text());
   if (plan)
-    for (const ConfigMove& move : plan->moves) out.push_back(native_of(move));
+    for (const ConfigMove& move : plan->moves) {
+      for (std::string& line : native_of(move, config.find(move.table, move.key)))
+        out.push_back(std::move(line));
+      make_move(move, config);
+    }
   for (const auto& error : target.outcomes)
     if (error) out.push_back("# " + error->text());
   return out;

@@ -139,9 +139,9 @@ class ChangedRows final : public StateCheck {
       node.each_child(kind, [&count](const YangNode&) { ++count; });
       const EntryLimits limits = entry_limits(*kind);
       if (count > limits.most)
-        fault(node, "more than " + std::to_string(limits.most) + " of them", kind->name);
+        fault(node, "more than " + std::to_string(limits.most) + " entries", kind->name);
       if (count < limits.least && may_be_there(kind, node))
-        fault(node, "fewer than " + std::to_string(limits.least) + " of them", kind->name);
+        fault(node, "fewer than " + std::to_string(limits.least) + " entries", kind->name);
     }
   }
 

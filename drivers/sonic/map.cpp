@@ -11,7 +11,6 @@
 #include "drivers/sonic/port_qos.hpp"
 #include "drivers/sonic/shared_rows.hpp"
 #include "drivers/sonic/state_check.hpp"
-#include "drivers/sonic/text_parts.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::sonic {
@@ -211,7 +210,7 @@ void add_qos(const ConfigDb& config, const std::string& port, const Scope& scope
 }
 
 // What the language can't say: a field of a row ("PORT|Ethernet0 alias", of a list "PORT|Ethernet0
-// adv_speeds@"), or a row as such.
+// adv_speeds@"), or a row as such ("INTERFACE|Ethernet0 "). The last blank parts them.
 struct NativePlace {
   std::string table;
   std::string key;
@@ -219,16 +218,15 @@ struct NativePlace {
   bool is_list = false;
 };
 std::optional<NativePlace> native_place(Path path) {
-  std::string_view text = path.key(1);
+  const std::string_view text = path.key(1);
+  const std::size_t blank = text.rfind(' ');
+  if (blank == text.npos) return std::nullopt;
   NativePlace out;
-  if (const std::size_t blank = text.rfind(' '); blank != text.npos) {
-    out.field = text.substr(blank + 1);
-    text = text.substr(0, blank);
-    out.is_list = out.field.ends_with('@');
-    if (out.is_list) out.field.pop_back();
-    if (out.field.empty()) return std::nullopt;
-  }
-  auto name = row_of_redis_name(text);
+  out.field = text.substr(blank + 1);
+  out.is_list = out.field.ends_with('@');
+  if (out.is_list) out.field.pop_back();
+  if (out.is_list && out.field.empty()) return std::nullopt;
+  auto name = row_of_redis_name(text.substr(0, blank));
   if (!name) return std::nullopt;
   out.table = std::move(name->first);
   out.key = std::move(name->second);
@@ -259,19 +257,32 @@ void add_native(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) {
   }
 }
 
+ConfigList listed(std::string_view text) {
+  ConfigList out;
+  for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',')) {
+    out.emplace_back(text.substr(0, comma));
+    text.remove_prefix(comma + 1);
+  }
+  out.emplace_back(text);
+  return out;
+}
+
 Result<Done> edit_native(ConfigDb& config, const Change& change) {
   const auto place = native_place(change.path);
   if (!place)
     return Error{ErrorKind::invalid_spec,
-                 "'" + std::string(change.path.key(1)) + "' is no row of CONFIG_DB: write TABLE|key"};
+                 "'" + std::string(change.path.key(1)) +
+                     "' sets no field of CONFIG_DB: write \"TABLE|key\": {field: text}"};
   const ConfigRow* const now = config.find(place->table, place->key);
   ConfigRow row = now == nullptr ? ConfigRow() : *now;
+  if (!change.want && place->field.empty() && !row.empty())
+    return Error{ErrorKind::refused,
+                 redis_name(place->table, place->key) + " has fields that others have set"};
   if (!change.want) {
     row.erase(place->field);
   } else if (!place->field.empty()) {
     const std::string_view text = change.want.as_text();
-    row[place->field] =
-        place->is_list ? ConfigField(ConfigList(parts_of(text, ','))) : ConfigField(std::string(text));
+    row[place->field] = place->is_list ? ConfigField(listed(text)) : ConfigField(std::string(text));
   }
   const bool goes = !change.want && row.empty();
   make_move({place->table, place->key, goes ? std::nullopt : std::optional(std::move(row))}, config);
@@ -280,13 +291,13 @@ Result<Done> edit_native(ConfigDb& config, const Change& change) {
 
 class Editing {
  public:
-  explicit Editing(const ConfigDb& config) : out_{config, {}} {}
+  explicit Editing(const ConfigDb& config) : before_(config), out_{config, {}} {}
 
   Edited all(const ChangeSet& changes) {
     out_.outcomes.resize(changes.size());
     for (std::size_t i = 0; i < changes.size(); ++i) one(changes[i], i);
     for (auto& [port, touched] : ports_) finish(port, touched);
-    drop_unused(out_.config);
+    drop_unused(before_, out_.config);
     return std::move(out_);
   }
 
@@ -343,6 +354,7 @@ class Editing {
       if (!out_.outcomes[index]) out_.outcomes[index] = done.error();
   }
 
+  const ConfigDb& before_;
   Edited out_;
   std::map<std::string, Touched> ports_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "drivers/sonic/plan_rules.hpp"
 #include "drivers/sonic/state_check.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -213,6 +214,19 @@ Result<Done> edit_peer(ConfigDb& config, const std::string& table, const std::st
   return Done{};
 }
 
+// The key under which an interface has this address already, in whatever spelling; none: it has it not.
+std::optional<std::string> same_address(const ConfigDb& config, const std::string& table,
+                                        const std::string& key) {
+  const std::string address = address_of_row(table, key);
+  const auto rows = config.tables.find(table);
+  if (address.empty() || rows == config.tables.end()) return std::nullopt;
+  const std::string prefix = key.substr(0, key.find('|') + 1);
+  for (auto at = rows->second.lower_bound(prefix); at != rows->second.end() && at->first.starts_with(prefix);
+       ++at)
+    if (address_of_row(table, at->first) == address) return at->first;
+  return std::nullopt;
+}
+
 // A port's addresses hang on a row of the port, which comes with the first and goes with the last.
 void keep_interface(ConfigDb& config, const std::string& table, const std::string& name) {
   const auto rows = config.tables.find(table);
@@ -270,6 +284,8 @@ void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree)
     }
     if (is_row(line)) {
       if (line.form == Form::row_that_says_true && !says_true(row, line.field)) continue;
+      if (std::string address = address_of_row(line.table, key); !address.empty())
+        keys->back() = std::move(address);
       tree.add(path_of(line.row, *keys), Value::present());
       continue;
     }
@@ -297,6 +313,7 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
       name = kLoopback;
       key = name + "|" + std::string(change.path.key(1));
     }
+    if (const auto known = same_address(config, table, key)) key = *known;
     if (!change.want)
       make_move({table, key, std::nullopt}, config);
     else if (ConfigRow& row = config.tables[table].try_emplace(key).first->second; !line.field.empty())

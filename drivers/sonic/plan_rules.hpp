@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace lockstep::sonic {
@@ -114,5 +115,8 @@ constexpr bool changes_while_port_is_down(std::string_view table) {
 inline constexpr std::array<std::string_view, 5> kAddressTables{
     "INTERFACE", "LOOPBACK_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE",
 };
+
+// The address of a row INTERFACE|PREFIX, in the form of RFC 5952; empty: it is no such row.
+std::string address_of_row(std::string_view table, std::string_view key);
 
 }  // namespace lockstep::sonic

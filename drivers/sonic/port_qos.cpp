@@ -107,7 +107,7 @@ void split_ranges(ConfigDb& config, const std::string& table, const std::string&
   for (const auto& [key, row] : ranges) {
     rows->second.erase(key);
     for (const int number : numbers_of(std::string_view(key).substr(prefix.size())))
-      rows->second.try_emplace(prefix + std::to_string(number), row);
+      rows->second.insert_or_assign(prefix + std::to_string(number), row);
   }
 }
 
@@ -143,20 +143,24 @@ void read_wred(const ConfigRow& row, ClassSettings& out) {
 }
 
 void read_classes(const ConfigDb& config, const std::string& port, PortQos& out) {
-  const ConfigRow* const row = qos_row(config, port);
   const NumberMap queues = map_of(config, "TC_TO_QUEUE_MAP", map_name(config, port, "tc_to_queue_map"));
   const std::string* const dscp_map = map_name(config, port, "dscp_to_tc_map");
   const std::string* const dot1p_map = map_name(config, port, "dot1p_to_tc_map");
   out.trust = dscp_map != nullptr ? Trust::dscp : dot1p_map != nullptr ? Trust::pcp : Trust::none;
+  // Null: it is none of the queues that have classes.
+  const auto class_of = [&out](int queue) { return queue < kQueues ? &out.classes[queue] : nullptr; };
   for (const auto& [dscp, tc] : map_of(config, "DSCP_TO_TC_MAP", dscp_map))
-    out.classes[at_or_same(queues, tc)].dscps.insert(dscp);
-  if (const std::string* const pfc_map = text_in(row, "pfc_to_queue_map"))
-    for (const auto& [priority, queue] : map_of(config, "MAP_PFC_PRIORITY_TO_QUEUE", pfc_map))
-      out.classes[queue].priorities.insert(priority);
-  else
+    if (ClassSettings* const its = class_of(at_or_same(queues, tc))) its->dscps.insert(dscp);
+  const std::string* const pfc_map = map_name(config, port, "pfc_to_queue_map");
+  NumberMap priorities = map_of(config, "MAP_PFC_PRIORITY_TO_QUEUE", pfc_map);
+  if (pfc_map == nullptr)
     for (const auto& [priority, tc] : map_of(config, "DOT1P_TO_TC_MAP", dot1p_map))
-      out.classes[at_or_same(queues, tc)].priorities.insert(priority);
+      priorities[priority] = at_or_same(queues, tc);
+  for (const auto& [priority, queue] : priorities)
+    if (ClassSettings* const its = priority < kQueues ? class_of(queue) : nullptr)
+      its->priorities.insert(priority);
   for (const auto& [number, queue] : rows_of_port(config, "QUEUE", port)) {
+    if (number >= kQueues) continue;
     ClassSettings& settings = out.classes[number];
     if (const std::string* const name = text_in(queue, "scheduler"))
       if (const ConfigRow* const scheduler = config.find("SCHEDULER", *name))
@@ -196,7 +200,7 @@ class Writing {
       : config_(config), port_(port), was_(was), want_(want) {}
 
   Result<Done> all() {
-    if (maps_differ()) maps();
+    if (maps_differ()) TRY_DONE(maps());
     if (was_.lossless != want_.lossless) lossless();
     TRY_DONE(queues());
     return buffers();
@@ -214,7 +218,7 @@ class Writing {
     return was_.lossless != want_.lossless || differ(was_, want_) || differ(want_, was_);
   }
 
-  void maps() {
+  Result<Done> maps() {
     NumberMap tcs, dot1p, queues, groups, pfc_queues, pfc_groups;
     for (int i = 0; i < kQueues; ++i) {
       queues[i] = i;
@@ -230,22 +234,34 @@ class Writing {
         pfc_groups[priority] = number;
       }
     }
+    // A lossless priority without a class is one of its own number.
+    for (const int priority : want_.lossless)
+      if (!pfc_queues.contains(priority)) {
+        groups[priority] = priority;
+        pfc_groups[priority] = priority;
+      }
     // A port that has both classifies IP packets by DSCP (orchagent/qosorch.cpp leaves it to the ASIC).
-    name_map("dscp_to_tc_map", "DSCP_TO_TC_MAP", tcs);
-    name_map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", tcs.empty() ? dot1p : NumberMap());
+    TRY_DONE(name_map("dscp_to_tc_map", "DSCP_TO_TC_MAP", tcs));
+    TRY_DONE(name_map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", tcs.empty() ? dot1p : NumberMap()));
     const bool classifies = !tcs.empty() || !dot1p.empty();
-    name_map("tc_to_queue_map", "TC_TO_QUEUE_MAP", classifies ? queues : NumberMap());
-    name_map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", classifies ? groups : NumberMap());
-    name_map("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", pfc_queues);
-    name_map("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", pfc_groups);
+    TRY_DONE(name_map("tc_to_queue_map", "TC_TO_QUEUE_MAP", classifies ? queues : NumberMap()));
+    TRY_DONE(name_map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", classifies ? groups : NumberMap()));
+    TRY_DONE(name_map("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", pfc_queues));
+    return name_map("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", pfc_groups);
   }
 
   // An empty map is not named.
-  void name_map(const std::string& field, const std::string& table, const NumberMap& map) {
+  Result<Done> name_map(const std::string& field, const std::string& table, const NumberMap& map) {
+    const ConfigRow* const of_all = config_.find("PORT_QOS_MAP", "global");
+    if (map.empty() && text_in(of_all, field) != nullptr &&
+        !map_of(config_, table, text_in(of_all, field)).empty())
+      return Error{ErrorKind::unsupported,
+                   "PORT_QOS_MAP|global names a " + field + " for all ports: a port can't be without one"};
     const std::string* const named = text_in(qos_row(config_, port_), field);
     std::optional<std::string> name;
     if (!map.empty()) name = shared_row(config_, table, "", row_of(map), named);
     set_field("PORT_QOS_MAP", port_, field, name);
+    return Done{};
   }
 
   void lossless() {
@@ -284,7 +300,7 @@ class Writing {
     // The class is there, also without a scheduler of its own.
     config_.tables["QUEUE"].try_emplace(key);
     if (was.strict != want.strict || was.share != want.share || was.max_rate != want.max_rate) {
-      TRY(const std::optional<std::string> name, scheduler(key, want));
+      TRY(const std::optional<std::string> name, scheduler(key, was, want));
       set_field("QUEUE", key, "scheduler", name);
     }
     if (was.ecn_min != want.ecn_min || was.ecn_max != want.ecn_max ||
@@ -295,27 +311,46 @@ class Writing {
     return Done{};
   }
 
-  Result<std::optional<std::string>> scheduler(const std::string& key, const ClassSettings& want) {
+  // The row that is named now, with other fields where they differ; no row: no fields.
+  ConfigRow row_named(std::string_view table, const std::string* name) const {
+    const ConfigRow* const row = name == nullptr ? nullptr : config_.find(table, *name);
+    return row == nullptr ? ConfigRow() : *row;
+  }
+
+  Result<std::optional<std::string>> scheduler(const std::string& key, const ClassSettings& was,
+                                               const ClassSettings& want) {
     if (!want.strict && !want.share && !want.max_rate) return std::optional<std::string>();
-    ConfigRow row{{"type", want.strict.value_or(false) ? "STRICT" : "DWRR"}};
-    std::string about = want.strict.value_or(false) ? "strict" : "dwrr";
-    if (want.share && !want.strict.value_or(false)) {
+    const std::string* const named = text_in(config_.find("QUEUE", key), "scheduler");
+    ConfigRow row = row_named("SCHEDULER", named);
+    const bool strict = want.strict.value_or(false);
+    const auto type = row.find("type");
+    if (strict || type == row.end() || type->second == ConfigField("STRICT"))
+      row["type"] = strict ? "STRICT" : "DWRR";
+    std::string about = strict ? "strict" : "dwrr";
+    row.erase("weight");
+    if (want.share && !strict) {
       if (*want.share % 10 != 0 || *want.share < 10 || *want.share > 1000)
-        return Error{ErrorKind::unsupported, "a share is a weight of 1 to 100 in SCHEDULER: whole percents"};
+        return Error{ErrorKind::unsupported,
+                     "a share is a weight of 1 to 100 in SCHEDULER: whole percents, not " +
+                         std::to_string(*want.share) + " thousandths"};
       row["weight"] = std::to_string(*want.share / 10);
       about += "-" + std::to_string(*want.share / 10);
     }
+    if (was.max_rate != want.max_rate)
+      for (const char* const field : {"meter_type", "cir", "pir", "cbs", "pbs"}) row.erase(field);
     if (want.max_rate) {
       if (*want.max_rate % 8 != 0 || *want.max_rate < 8)
-        return Error{ErrorKind::unsupported, "a greatest rate is whole bytes a second in SCHEDULER"};
+        return Error{ErrorKind::unsupported, "a maximum rate is whole bytes a second in SCHEDULER, not " +
+                                                 std::to_string(*want.max_rate) + " bit/s"};
+    }
+    if (want.max_rate && was.max_rate != want.max_rate) {
       row["meter_type"] = "bytes";
       row["cir"] =
           "1";  // bytes a second: the model wants one with a pir, and no class is to have a guarantee
       row["pir"] = std::to_string(*want.max_rate / 8);
       about += "-" + std::to_string(*want.max_rate / 8);
     }
-    return std::optional(
-        shared_row(config_, "SCHEDULER", about, row, text_in(config_.find("QUEUE", key), "scheduler")));
+    return std::optional(shared_row(config_, "SCHEDULER", about, row, named));
   }
 
   Result<std::optional<std::string>> wred(const std::string& key, const ClassSettings& want) {
@@ -324,8 +359,11 @@ class Writing {
       return Error{ErrorKind::invalid_spec, "WRED_PROFILE needs both thresholds of a class with ECN"};
     const std::int64_t probability = want.ecn_probability.value_or(1000);
     if (probability % 10 != 0)
-      return Error{ErrorKind::unsupported, "a probability is whole percents in WRED_PROFILE"};
-    ConfigRow row{{"ecn", "ecn_all"}};
+      return Error{ErrorKind::unsupported, "a probability is whole percents in WRED_PROFILE, not " +
+                                               std::to_string(probability) + " thousandths"};
+    const std::string* const named = text_in(config_.find("QUEUE", key), "wred_profile");
+    ConfigRow row = row_named("WRED_PROFILE", named);
+    row["ecn"] = "ecn_all";
     for (const std::string color : {"green", "yellow", "red"}) {
       row[color + "_min_threshold"] = std::to_string(*want.ecn_min);
       row[color + "_max_threshold"] = std::to_string(*want.ecn_max);
@@ -333,8 +371,7 @@ class Writing {
       row["wred_" + color + "_enable"] = "true";
     }
     const std::string about = "ecn-" + std::to_string(*want.ecn_min) + "-" + std::to_string(*want.ecn_max);
-    return std::optional(
-        shared_row(config_, "WRED_PROFILE", about, row, text_in(config_.find("QUEUE", key), "wred_profile")));
+    return std::optional(shared_row(config_, "WRED_PROFILE", about, row, named));
   }
 
   Result<Done> buffers() {
@@ -351,7 +388,7 @@ class Writing {
       split_ranges(config_, "BUFFER_PG", port_);
       const std::string key = port_ + "|" + std::to_string(at_or_same(groups, priority));
       if (has) {
-        TRY(const std::string name, profile(key, want->second));
+        TRY(const std::string name, profile(key, had ? was->second : BufferSettings(), want->second));
         set_field("BUFFER_PG", key, "profile", name);
       } else {
         make_move({"BUFFER_PG", key, std::nullopt}, config_);
@@ -360,15 +397,26 @@ class Writing {
     return Done{};
   }
 
-  Result<std::string> profile(const std::string& key, const BufferSettings& want) {
+  Result<std::string> profile(const std::string& key, const BufferSettings& was, const BufferSettings& want) {
     const std::string* const named = text_in(config_.find("BUFFER_PG", key), "profile");
     if (!want.size || !want.xoff)
       return Error{ErrorKind::invalid_spec, "BUFFER_PROFILE needs size and xoff of a lossless priority"};
     TRY(const std::string pool, pool_for(named));
-    ConfigRow row{{"pool", pool}, {"size", std::to_string(*want.size)}, {"xoff", std::to_string(*want.xoff)}};
-    if (want.xon) row["xon"] = std::to_string(*want.xon);
-    if (want.xon_offset) row["xon_offset"] = std::to_string(*want.xon_offset);
-    row["dynamic_th"] = std::to_string(want.dynamic_threshold.value_or(0));
+    ConfigRow row = row_named("BUFFER_PROFILE", named);
+    row["pool"] = pool;
+    const auto put = [&row](const char* field, const std::optional<std::int64_t>& before,
+                            const std::optional<std::int64_t>& now) {
+      if (now)
+        row[field] = std::to_string(*now);
+      else if (before)
+        row.erase(field);
+    };
+    put("size", was.size, want.size);
+    put("xoff", was.xoff, want.xoff);
+    put("xon", was.xon, want.xon);
+    put("xon_offset", was.xon_offset, want.xon_offset);
+    put("dynamic_th", was.dynamic_threshold, want.dynamic_threshold);
+    if (!row.contains("static_th") && !row.contains("dynamic_th")) row["dynamic_th"] = "0";
     const std::string about = "lossless-" + std::to_string(*want.size);
     return shared_row(config_, "BUFFER_PROFILE", about, row, named);
   }

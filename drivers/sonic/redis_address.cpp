@@ -21,7 +21,10 @@ Result<RedisServer> parse_redis_server(std::string_view text) {
                                               "redis://ADDRESS:PORT with a numeric address"};
   };
   RedisServer out;
-  if (text.starts_with(kUnixScheme)) text.remove_prefix(kUnixScheme.size());
+  if (text.starts_with(kUnixScheme)) {
+    if (!text.substr(kUnixScheme.size()).starts_with('/')) return wrong();
+    text.remove_prefix(kUnixScheme.size());
+  }
   if (text.starts_with('/')) {
     out.socket_path = text;
     return out;

@@ -50,24 +50,17 @@ std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigD
   return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), judge);
 }
 
-std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from) {
-  const auto judge = [](const ConfigDb& config, const ConfigMove& move) {
-    return check_row_by_builtin_rules(config, move.table, move.key);
+std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from, std::vector<ConfigFault> known) {
+  auto judge = [known = std::move(known)](const ConfigDb& config, const ConfigMove& move) {
+    return new_faults(check_row_by_builtin_rules(config, move.table, move.key), known);
   };
-  return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), judge);
+  return std::make_unique<JudgedStates<decltype(judge)>>(std::move(from), std::move(judge));
 }
 
-std::vector<ConfigFault> new_faults(ConfigFindings findings, const std::vector<ConfigFault>& known) {
-  std::erase_if(findings.faults,
+std::vector<ConfigFault> new_faults(std::vector<ConfigFault> faults, const std::vector<ConfigFault>& known) {
+  std::erase_if(faults,
                 [&known](const ConfigFault& one) { return std::ranges::find(known, one) != known.end(); });
-  return std::move(findings.faults);
-}
-
-std::unique_ptr<StateCheck> check_no_new_faults(ConfigDb from, std::vector<ConfigFault> known,
-                                                std::function<ConfigFindings(const ConfigDb&)> judge) {
-  auto both = [known = std::move(known), judge = std::move(judge)](
-                  const ConfigDb& config, const ConfigMove&) { return new_faults(judge(config), known); };
-  return std::make_unique<JudgedStates<decltype(both)>>(std::move(from), std::move(both));
+  return faults;
 }
 
 }  // namespace lockstep::sonic

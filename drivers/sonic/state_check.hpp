@@ -5,7 +5,6 @@
 // only; tests/unit/sonic proves over thousands of states that its verdicts are libyang's.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,12 +41,9 @@ class StateCheck {
 std::unique_ptr<StateCheck> check_whole_states(const YangModels& models, ConfigDb from);
 // Judges what a move can affect; `from` is valid. Null: the models have what can't be judged row by row.
 std::unique_ptr<StateCheck> check_changed_rows(const YangModels& models, ConfigDb from);
-// Each state is judged whole; the known faults are none.
-std::unique_ptr<StateCheck> check_no_new_faults(ConfigDb from, std::vector<ConfigFault> known,
-                                                std::function<ConfigFindings(const ConfigDb&)> judge);
+// By the built-in rules; the known faults, which `from` has, are none.
+std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from, std::vector<ConfigFault> known);
 // The faults that are not among the known.
-std::vector<ConfigFault> new_faults(ConfigFindings findings, const std::vector<ConfigFault>& known);
-// By the built-in rules; `from` is valid.
-std::unique_ptr<StateCheck> check_by_builtin_rules_only(ConfigDb from);
+std::vector<ConfigFault> new_faults(std::vector<ConfigFault> faults, const std::vector<ConfigFault>& known);
 
 }  // namespace lockstep::sonic

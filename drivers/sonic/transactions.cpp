@@ -3,6 +3,7 @@
 #include <set>
 
 #include "drivers/sonic/config_store.hpp"
+#include "drivers/sonic/plan_rules.hpp"
 
 namespace lockstep::sonic {
 namespace {
@@ -22,15 +23,20 @@ bool turns_port(const ConfigMove& move, const std::optional<ConfigRow>& was) {
 std::vector<std::vector<RowWrite>> transactions_of(const std::vector<ConfigMove>& moves, ConfigDb from) {
   std::vector<std::vector<RowWrite>> out;
   std::set<std::pair<std::string, std::string>> rows;  // of the last transaction
+  std::set<std::string> leaving;                       // addresses that lose their interface in it
   bool closed = true;
   for (const ConfigMove& move : moves) {
     const std::optional<ConfigRow> was = row_in(from, move);
     const bool turns = turns_port(move, was);
     const bool is_new_row = rows.emplace(move.table, move.key).second;
-    if (closed || turns || !is_new_row || out.back().size() == kRowsPerWrite) {
+    const std::string address = address_of_row(move.table, move.key);
+    const bool moves_address = move.row && !address.empty() && leaving.contains(address);
+    if (closed || turns || !is_new_row || moves_address || out.back().size() == kRowsPerWrite) {
       out.emplace_back();
       rows = {{move.table, move.key}};
+      leaving.clear();
     }
+    if (!move.row && !address.empty()) leaving.insert(address);
     out.back().push_back({move.table, move.key, was, move.row});
     closed = turns;
     make_move(move, from);

@@ -35,8 +35,14 @@ class Compilation {
         return Error{ErrorKind::unsupported, std::string(kind.module->name) + ": " + child->name +
                                                  " is of a kind that is not judged row by row"};
       const auto& leaf = reinterpret_cast<const lysc_node_leaf&>(*child);
-      if (child->nodetype == LYS_LEAF && (child->flags & LYS_MAND_TRUE) != 0 && !lysc_is_key(child))
-        rules.mandatory.push_back(child);
+      const bool is_mandatory =
+          child->nodetype == LYS_LEAF && (child->flags & LYS_MAND_TRUE) != 0 && !lysc_is_key(child);
+      const bool is_counted =
+          (child->nodetype & (LYS_LIST | LYS_LEAFLIST)) != 0 && entry_limits(*child).least != 0;
+      if ((is_mandatory || is_counted) && child->parent != &kind)
+        return Error{ErrorKind::unsupported, std::string(kind.module->name) + ": " + child->name +
+                                                 " must be there in its case of a choice"};
+      if (is_mandatory) rules.mandatory.push_back(child);
       const bool has_default = child->nodetype == LYS_LEAF
                                    ? leaf.dflt != nullptr
                                    : child->nodetype == LYS_LEAFLIST &&
@@ -52,7 +58,7 @@ class Compilation {
       }
       TRY_DONE(node(*child));
     }
-    if (kind.nodetype == LYS_LIST) uniques(reinterpret_cast<const lysc_node_list&>(kind), rules);
+    if (kind.nodetype == LYS_LIST) return uniques(reinterpret_cast<const lysc_node_list&>(kind), rules);
     return Done{};
   }
 
@@ -64,21 +70,28 @@ class Compilation {
         if (below->parent->parent != child)
           return Error{ErrorKind::unsupported,
                        std::string(kind.module->name) + ": a choice in the choice " + child->name};
+      if ((child->flags & LYS_MAND_TRUE) != 0 && lysc_node_when(child) != nullptr)
+        return Error{ErrorKind::unsupported, std::string(kind.module->name) + ": the choice " + child->name +
+                                                 " must be made under a condition"};
       rules.choices.push_back(child);
     }
     return Done{};
   }
 
-  static void uniques(const lysc_node_list& list, YangNodeRules& rules) {
+  static Result<Done> uniques(const lysc_node_list& list, YangNodeRules& rules) {
     LY_ARRAY_COUNT_TYPE i = 0;
     LY_ARRAY_FOR(list.uniques, i) {
       std::vector<const lysc_node*> leaves;
       LY_ARRAY_COUNT_TYPE j = 0;
       LY_ARRAY_FOR(list.uniques[i], j) {
         leaves.push_back(reinterpret_cast<const lysc_node*>(list.uniques[i][j]));
+        if (leaves.back()->parent != &list.node)
+          return Error{ErrorKind::unsupported, std::string(list.module->name) + ": unique of " +
+                                                   leaves.back()->name + ", which is deeper"};
       }
       rules.uniques.push_back(std::move(leaves));
     }
+    return Done{};
   }
 
   Result<Done> conditions(const lysc_node& kind, YangNodeRules& rules) {

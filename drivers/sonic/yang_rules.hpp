@@ -3,8 +3,9 @@
 //
 // Promises: has everything that libyang judges of configuration in these models: types are judged by libyang
 // itself when a row is translated; here are must, when, mandatory, the least and greatest number of entries,
-// unique, choices, keys and references. Refuses (unsupported), naming it, what it has no rule for: choices in
-// choices, defaults in choices, and expressions beyond yang_expression.hpp.
+// unique, choices, keys and references. Refuses (unsupported), naming it, what it has no rule for: in choices
+// other choices, defaults and what must be there, unique of what is deeper, and expressions beyond
+// yang_expression.hpp.
 #pragma once
 
 #include <memory>

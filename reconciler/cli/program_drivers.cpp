@@ -54,7 +54,8 @@ Attach attach(DriverName driver, Attached (*unattached)(const std::string&, bool
 std::string sonic_models() {
   constexpr const char* kOnSwitch = "/usr/local/yang-models";
   if (const char* const named = std::getenv("LOCKSTEP_SONIC_YANG")) return named;
-  return std::filesystem::is_directory(kOnSwitch) ? kOnSwitch : "";
+  std::error_code unknown;
+  return std::filesystem::is_directory(kOnSwitch, unknown) ? kOnSwitch : "";
 }
 
 // None: it is in a twin, which has no SONiC, or nothing says where its Redis is.

@@ -158,8 +158,8 @@ std::optional<Value> Exceptions::overriding(Path path, const Literal& literal) {
   return value;
 }
 
-// The fields of a native row are entries of their own (`TABLE|key field`, of a list `field@`), so that a spec
-// sets those that it names and leaves the others alone.
+// The fields of a native row are entries of their own (`TABLE|key field`, of a list `field@`; `TABLE|key `:
+// the row, for one without fields), so that a spec sets those that it names and leaves the others alone.
 void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered) {
   const std::string_view driver = to_string(*said.driver);
   const auto add = [&](const std::string& name, const std::string& native, const Literal& value,
@@ -170,8 +170,9 @@ void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<Dev
         said.names, &covered);
   };
   for (const auto& [key, literal] : said.set) {
-    if (literal->shape != Literal::Shape::map || literal->fields.empty()) {
-      add(*key, *key, *literal, *literal, key.at);
+    const bool is_map = literal->shape == Literal::Shape::map;
+    if (!is_map || literal->fields.empty()) {
+      add(*key, is_map ? *key + " " : *key, *literal, *literal, key.at);
       continue;
     }
     for (const auto& field : literal->fields) {

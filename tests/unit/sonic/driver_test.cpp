@@ -10,6 +10,7 @@
 #include "drivers/sonic/builtin_rules.hpp"
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/state_check.hpp"
+#include "specs/model/schema_rows.hpp"
 #include "tests/unit/sonic/changes.hpp"
 #include "tests/unit/sonic/faulty_redis_proxy.hpp"
 #include "tests/unit/sonic/redis_process.hpp"
@@ -114,6 +115,27 @@ TEST_F(SonicDriver, AChangeIsMadeReadBackAndASecondOneIsEmpty) {
   for (const std::string& command : redis->commands())
     EXPECT_TRUE(command.starts_with("HGETALL") || command.starts_with("KEYS")) << command;
   EXPECT_EQ(there(), before);
+}
+
+TEST_F(SonicDriver, WhatIsNoRowIsNoReasonToSeeNothing) {
+  redis->cli({"SET", "foo", "1"});
+  redis->cli({"HSET", "PORT", "mtu", "9100"});
+  const Observation seen = observed(attach(redis->server()));
+  EXPECT_TRUE(seen.unread.empty());
+  EXPECT_EQ(seen.have.value(*Path::parse("interface[Ethernet0]/mtu")), Value::integer(9100));
+  EXPECT_EQ(seen.notes.size(), 2U);
+}
+
+// A port that somebody else shuts down in the middle stays down.
+TEST_F(SonicDriver, OnlyPortsThatThisChangeHasShutDownComeUpAgain) {
+  const auto between = proxy({.command = "EXEC", .skip = 2, .before = [this] {
+                                redis->cli({"HSET", "PORT|Ethernet8", "admin_status", "down"});
+                                redis->cli({"HSET", "PORT_QOS_MAP|Ethernet0", "pfc_enable", "4"});
+                              }});
+  (void)attach(between->server()).driver->apply(lossless(), {}, patient());
+  ASSERT_TRUE(between->done());
+  EXPECT_EQ(redis->cli({"HGET", "PORT|Ethernet8", "admin_status"}), "down");
+  EXPECT_EQ(redis->cli({"HGET", "PORT|Ethernet0", "admin_status"}), "up");
 }
 
 // At each transaction in turn: the connection is lost before it, after it, or Redis is killed (and comes back
@@ -225,6 +247,13 @@ TEST_F(SonicDriver, FaultsThatWereThereBeforeStayAndAreNoObstacle) {
   EXPECT_FALSE(receipt->outcomes[0].error);
   EXPECT_EQ(redis->cli({"HGET", "PORT|Ethernet0", "mtu"}), "9216");
   EXPECT_EQ(redis->cli({"HGET", "PORT|Ethernet8", "mtu"}), "99999");
+  // Also of a row that no model can translate: BUFFER_PG has groups 0 to 7.
+  redis->cli({"HSET", "BUFFER_PG|Ethernet8|8", "profile", "NULL"});
+  const auto dangling = leaf.driver->apply(
+      {{Path(row("raw[*][*]"), {"sonic", "PORT_QOS_MAP|Ethernet0 tc_to_pg_map"}), {}, Value::text("NOSUCH")}},
+      {}, patient());
+  ASSERT_TRUE(dangling);
+  EXPECT_TRUE(dangling->outcomes[0].error);
   // A new one is refused.
   const auto wrong =
       leaf.driver->apply({change("interface[Ethernet0]/mtu", Value::integer(20000))}, {}, patient());
@@ -277,9 +306,9 @@ TEST_F(SonicDriver, NativeLinesAreWhatWouldBeDoneByHand) {
   const Attached leaf = attach(redis->server());
   observed(leaf);
   EXPECT_EQ(leaf.preview->native({change("interface[Ethernet0]/mtu", Value::integer(9216))}),
-            std::vector<std::string>{
-                "sonic-db-cli CONFIG_DB HSET 'PORT|Ethernet0' 'admin_status' 'up' 'lanes' '0,1' "
-                "'mtu' '9216' 'speed' '400000'"});
+            std::vector<std::string>{"sonic-db-cli CONFIG_DB HSET 'PORT|Ethernet0' 'mtu' '9216'"});
+  EXPECT_EQ(leaf.preview->native({change("interface[Ethernet0]/mtu", {})}),
+            std::vector<std::string>{"sonic-db-cli CONFIG_DB HDEL 'PORT|Ethernet0' 'mtu'"});
 }
 
 }  // namespace

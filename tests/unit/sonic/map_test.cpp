@@ -161,7 +161,7 @@ TEST_F(SonicMap, RoutingAndAddressesAreRowsThatHangTogether) {
 
 TEST_F(SonicMap, WhatSonicCannotHoldIsRefused) {
   EXPECT_EQ(refusal(change("interface[Ethernet0]/class[3]/share", Value::integer(333))),
-            "a share is a weight of 1 to 100 in SCHEDULER: whole percents");
+            "a share is a weight of 1 to 100 in SCHEDULER: whole percents, not 333 thousandths");
   EXPECT_EQ(refusal(change("interface[Ethernet1]/mtu", Value::integer(9000))),
             "there is no port Ethernet1 in PORT");
   EXPECT_EQ(refusal(change("interface[Ethernet0]/class[9]/share", Value::integer(300))),
@@ -188,6 +188,71 @@ TEST_F(SonicMap, RowsThatBuffermgrdOwnsAreReadAndLeftAlone) {
   EXPECT_GT(incapable_of(config, Scope{}).size(), 20U);
 }
 
+TEST_F(SonicMap, FieldsThatNoEntryStandsForStay) {
+  config.tables["SCHEDULER"]["scheduler.0"] = {{"type", "WRR"}, {"weight", "14"}, {"cir", "7"}};
+  config.tables["BUFFER_PROFILE"]["mine"] = {{"pool", "ingress_lossless_pool"},
+                                             {"size", "1000"},
+                                             {"xoff", "500"},
+                                             {"static_th", "9"},
+                                             {"packet_discard_action", "drop"}};
+  config.tables["BUFFER_PG"]["Ethernet8|3"] = {{"profile", "mine"}};
+  make({change("interface[Ethernet8]/class[3]/share", Value::integer(300)),
+        change("interface[Ethernet8]/buffer[3]/size", Value::integer(2000))});
+  const std::string scheduler = field("QUEUE", "Ethernet8|3", "scheduler");
+  EXPECT_EQ(*config.find("SCHEDULER", scheduler),
+            (ConfigRow{{"type", "WRR"}, {"weight", "30"}, {"cir", "7"}}));
+  const std::string profile = field("BUFFER_PG", "Ethernet8|3", "profile");
+  EXPECT_EQ(*config.find("BUFFER_PROFILE", profile), (ConfigRow{{"pool", "ingress_lossless_pool"},
+                                                                {"size", "2000"},
+                                                                {"xoff", "500"},
+                                                                {"static_th", "9"},
+                                                                {"packet_discard_action", "drop"}}));
+}
+
+// PFC on a priority whose class only SONiC's defaults know.
+TEST_F(SonicMap, ALosslessPriorityKeepsItsGroupWhenADscpChanges) {
+  config.tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] = {{"0", "0"}, {"3", "3"}};
+  config.tables["PORT_QOS_MAP"]["Ethernet8"]["tc_to_pg_map"] = "AZURE";
+  make({change("interface[Ethernet8]/class[3]/dscp", Value::set({"26", "27"}))});
+  EXPECT_EQ(
+      field("TC_TO_PRIORITY_GROUP_MAP", field("PORT_QOS_MAP", "Ethernet8", "tc_to_pg_map").c_str(), "3"),
+      "3");
+}
+
+TEST_F(SonicMap, WhatIsNamedForAllPortsCannotBeTakenFromOne) {
+  config.tables["PORT_QOS_MAP"]["global"] = {{"dscp_to_tc_map", "AZURE"}, {"tc_to_queue_map", "AZURE"}};
+  config.tables["PORT_QOS_MAP"].erase("Ethernet0");
+  const Tree have = entries(config);
+  EXPECT_EQ(have.value(*Path::parse("interface[Ethernet0]/class[1]/dscp")), Value::set({"26"}));
+  ChangeSet away;
+  for (const char* const number : {"0", "1", "2", "6"})
+    away.push_back(change("interface[Ethernet0]/class[" + std::string(number) + "]", {}));
+  const Edited made = edited(config, away);
+  for (const auto& error : made.outcomes) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind, ErrorKind::unsupported);
+  }
+  EXPECT_EQ(made.config, config);
+}
+
+TEST_F(SonicMap, QueuesBeyondTheClassesAreNone) {
+  config.tables["QUEUE"]["Ethernet0|8-9"] = {{"scheduler", "scheduler.0"}};
+  const Tree have = entries(config);
+  EXPECT_FALSE(have.value(*Path::parse("interface[Ethernet0]/class[8]")));
+  make(lossless("Ethernet0"));
+  EXPECT_NE(config.find("QUEUE", "Ethernet0|8"), nullptr);
+}
+
+TEST_F(SonicMap, AnAddressIsTheSameInAnySpelling) {
+  config.tables["INTERFACE"]["Ethernet0"] = {};
+  config.tables["INTERFACE"]["Ethernet0|FC00::71/126"] = {};
+  const ConfigDb before = config;
+  make({change("interface[Ethernet0]/address[fc00::71/126]", Value::present())});
+  EXPECT_EQ(config, before);
+  config = edited(config, {change("interface[Ethernet0]/address[fc00::71/126]", {})}).config;
+  EXPECT_FALSE(config.tables.contains("INTERFACE"));
+}
+
 TEST(SonicRows, AreNotReportedAsSetByNoDriver) {
   const std::vector<RowId> written = rows_written();
   const auto is_written = [&written](RowId id) { return std::ranges::find(written, id) != written.end(); };
@@ -199,9 +264,9 @@ TEST_F(SonicMap, NativeFieldsGoBothWaysAndLeaveTheOthersOfTheirRow) {
   const auto native = [](const char* name, const char* text) {
     return Change{Path(row("raw[*][*]"), {"sonic", name}), {}, text == nullptr ? Value() : Value::text(text)};
   };
-  const ChangeSet changes{native("VLAN|Vlan20 vlanid", "20"),
-                          native("VLAN|Vlan20 dhcp_servers@", "10.0.0.1,10.0.0.2"),
-                          native("PORT|Ethernet0 description", "to gpu1"), native("INTERFACE|Ethernet8", "")};
+  const ChangeSet changes{
+      native("VLAN|Vlan20 vlanid", "20"), native("VLAN|Vlan20 dhcp_servers@", "10.0.0.1,10.0.0.2"),
+      native("PORT|Ethernet0 description", "to gpu1"), native("INTERFACE|Ethernet8 ", "")};
   config = edited(config, changes).config;
   EXPECT_EQ(config.tables.at("VLAN").at("Vlan20"),
             (ConfigRow{{"vlanid", "20"}, {"dhcp_servers", ConfigList{"10.0.0.1", "10.0.0.2"}}}));
@@ -217,10 +282,11 @@ TEST_F(SonicMap, NativeFieldsGoBothWaysAndLeaveTheOthersOfTheirRow) {
   EXPECT_EQ(edited(config, changes).config, config);
   config =
       edited(config, {native("VLAN|Vlan20 vlanid", nullptr), native("VLAN|Vlan20 dhcp_servers@", nullptr),
-                      native("PORT|Ethernet0 description", nullptr), native("INTERFACE|Ethernet8", nullptr)})
+                      native("PORT|Ethernet0 description", nullptr), native("INTERFACE|Ethernet8 ", nullptr)})
           .config;
   EXPECT_EQ(config, *parse_config_db(kSwitch));
-  EXPECT_EQ(refusal(native("nothing", "x")), "'nothing' is no row of CONFIG_DB: write TABLE|key");
+  EXPECT_EQ(refusal(native("nothing", "x")),
+            "'nothing' sets no field of CONFIG_DB: write \"TABLE|key\": {field: text}");
 }
 
 }  // namespace
