@@ -52,6 +52,27 @@ TEST_F(StateCheckOfModels, AllOfSonicsRulesAreJudgedRowByRow) {
               sonic_models().rules()->references.size());
 }
 
+// A move can break rules of rows that it does not touch.
+TEST_F(StateCheckOfModels, RulesOfOtherRowsAreJudgedToo) {
+  const ConfigDb config = *parse_config_db(R"({
+      "DEVICE_METADATA": {"localhost": {"bgp_asn": "65001"}},
+      "PORT": {"Ethernet0": {"lanes": "1", "speed": "100000"}, "Ethernet4": {"lanes": "2", "speed": "100000"}},
+      "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"detection_time": "300", "restoration_time": "300"}},
+      "QUEUE": {"Ethernet0|3": {}},
+      "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}})");
+  ASSERT_TRUE(sonic_models().check(config).valid()) << said(sonic_models().check(config));
+  const auto check = check_changed_rows(sonic_models(), config);
+  ASSERT_NE(check, nullptr);
+  EXPECT_FALSE(attempt(*check, {"INTERFACE", "Ethernet0", std::nullopt})) << "its address needs it";
+  EXPECT_FALSE(attempt(*check, {"PFC_WD", "GLOBAL", ConfigRow{{"POLL_INTERVAL", "400"}}}))
+      << "above a detection time";
+  EXPECT_FALSE(attempt(*check, {"DEVICE_METADATA", "localhost", ConfigRow{{"switch_type", "voq"}}}))
+      << "other queues";
+  EXPECT_FALSE(attempt(*check, {"PORT", "Ethernet0", std::nullopt})) << "it is referred to";
+  EXPECT_TRUE(attempt(*check, {"PORT", "Ethernet4", std::nullopt}));
+  EXPECT_TRUE(attempt(*check, {"PFC_WD", "GLOBAL", ConfigRow{{"POLL_INTERVAL", "250"}}}));
+}
+
 // Rows of the sample are deleted and put back: all of them where LOCKSTEP_SONIC_EFFORT is 40.
 TEST_F(StateCheckOfModels, EachRowOfTheSampleIsMissed) {
   const ConfigDb sample = sample_config();
