@@ -192,7 +192,8 @@ std::string wrong_object_form(const std::string& form) {
 }
 
 int run_get(const GetOptions& options, const Console& console) {
-  if (!options.words.empty() && options.words.front() == "counters") return run_get_counters(options, console);
+  if (!options.words.empty() && options.words.front() == "counters")
+    return run_get_counters(options, console);
   Result<ObjectForm> form = client::parse_object_form(options.form);
   if (!form) return console.fail_usage(form.error().text());
   const Result<NamedObjects> named = named_objects(options.words);

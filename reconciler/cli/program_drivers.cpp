@@ -1,5 +1,6 @@
 #include "reconciler/cli/program_drivers.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -8,9 +9,11 @@
 #include "drivers/linux/driver.hpp"
 #include "drivers/linux/first_hops.hpp"
 #include "drivers/linux/host/jobs.hpp"
+#include "drivers/linux/rdma/named_counters.hpp"
 #include "drivers/sonic/config_text.hpp"
 #include "drivers/sonic/driver.hpp"
 #include "drivers/sonic/redis_address.hpp"
+#include "drivers/sonic/sonic_counters.hpp"
 #include "reconciler/cli/agent_networks.hpp"
 #include "reconciler/local/local_drivers.hpp"
 
@@ -116,6 +119,40 @@ FirstHops first_hops_here() {
     constexpr std::chrono::seconds kTime{10};  // two requests and one query per device, of a local kernel
     return first_hops(addresses, {.deadline = std::chrono::steady_clock::now() + kTime, .stop = {}});
   };
+}
+
+// Ports with the RDMA device of each that has one.
+Result<CounterReading> counters_here(const Call& call) {
+  namespace fs = std::filesystem;
+  CounterReading out;
+  const HostFiles files("/");
+  std::error_code failed;
+  for (const fs::directory_entry& port : fs::directory_iterator("/sys/class/net", failed)) {
+    const std::string name = port.path().filename().string();
+    if (name == "lo") continue;
+    rdma::CountingPort counting{.netdev = name};
+    std::error_code none;
+    for (const fs::directory_entry& device : fs::directory_iterator(port.path() / "device/infiniband", none))
+      counting.device = device.path().filename().string();
+    const Result<Done> read = rdma::read_named_counters(files, counting, call, out);
+    if (!read && read.error().kind != ErrorKind::unsupported) return read.error();
+    if (!read) out.unreadable.push_back({{name, ""}, read.error().text()});
+  }
+  if (failed) return Error{ErrorKind::refused, "/sys/class/net: " + failed.message()};
+  return out;
+}
+
+Result<CounterReading> device_counters(const DriverTarget& target, std::span<const DriverName> drivers,
+                                       const Call& call) {
+  if (std::ranges::find(drivers, DriverName::sonic) != drivers.end() && target.connect.redis.said) {
+    TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
+    TRY(sonic::SonicCounters counters, sonic::SonicCounters::of(usual_databases(server)));
+    return counters.read(call);
+  }
+  if (target.connect.local.value) return counters_here(call);
+  return Error{ErrorKind::unsupported, target.device +
+                                           ": counters are read of this machine and of SONiC switches "
+                                           "with connect: {redis: ...}"};
 }
 
 }  // namespace lockstep
