@@ -142,7 +142,7 @@ class BuiltinCheck {
     return rows.empty() || key == rows ? "" : "only in the row " + std::string(rows);
   }
 
-  void check_key(const TableRule& rule, ConfigFault at) {
+  void check_key(const TableRule& rule, const ConfigFault& at) {
     const std::vector<std::string> parts = parts_of(at.key, '|');
     const auto shape = std::ranges::find_if(
         rule.keys, [&parts](const KeyRule& one) { return one.parts.size() == parts.size(); });
