@@ -109,7 +109,7 @@ case $suite in
       under_tsan "${tsan_programs[@]}"
     fi
     phase "clang-tidy"
-    clang_tidy 6
+    clang_tidy 5
     phase "an optimised build"
     optimised 'long|vm' lockstep lockstep-agent simulate simulate_gate simulate_service twin_tests print_metrics vm_tests unit_compile unit_sonic perf_plan_fleet
     ;;

@@ -34,7 +34,7 @@ class ConfigPlans : public testing::Test {
 
 TEST_F(ConfigPlans, BetweenRandomPairsOfValidConfigurationsEachStateIsValid) {
   const std::vector<ConfigDb>& all = valid_configs();
-  const std::size_t pairs = 10 * effort();
+  const std::size_t pairs = 20 * effort();
   for (std::size_t i = 0; i < pairs; ++i) {
     const ConfigDb& from = all[random() % all.size()];
     const ConfigDb& to = all[random() % all.size()];
