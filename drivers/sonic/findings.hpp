@@ -24,6 +24,9 @@ struct ConfigFindings {
   std::vector<ConfigFault> faults;
   std::vector<std::string> without_model;  // tables that were not checked, sorted
   std::size_t unlisted = 0;                // faults beyond kFaultsMax
+  // Rows could not be translated: references and rules between rows were not checked, since what refers to
+  // such a row would only seem to dangle.
+  bool partial = false;
 
   bool valid() const { return faults.empty(); }
   void add(ConfigFault fault) {

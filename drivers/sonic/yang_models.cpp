@@ -44,6 +44,7 @@ ConfigFindings YangModels::check(const ConfigDb& config) const {
   YangData data(loaded_->schema, findings);
   translate(config, data);
   validate(data);
+  findings.partial = data.lacks_rows();
   return in_order(std::move(findings));
 }
 
@@ -52,6 +53,7 @@ ConfigFindings YangModels::check_yang(const nlohmann::json& json) const {
   YangData data(loaded_->schema, findings);
   translate_yang(json, data);
   validate(data);
+  findings.partial = data.lacks_rows();
   return in_order(std::move(findings));
 }
 

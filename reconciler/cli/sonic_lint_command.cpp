@@ -39,6 +39,7 @@ Json lint_json(const SonicLintOptions& options, const ConfigFindings& findings) 
           {"valid", findings.valid()},
           {"errors", std::move(errors)},
           {"unlisted", findings.unlisted},
+          {"partial", findings.partial},
           {"withoutModel", findings.without_model},
           {"models", options.models.empty() ? Json() : Json(options.models)}};
 }
@@ -52,6 +53,7 @@ std::string lint_text(const SonicLintOptions& options, const ConfigFindings& fin
         terminal.paint(Ink::red, place.empty() ? "the file" : place) + ": " + printable(fault.message) + "\n";
   }
   if (findings.unlisted != 0) out += "and " + counted(findings.unlisted, "more error") + "\n";
+  if (findings.partial) out += "references and rules between rows were not checked: mend the keys first\n";
   if (!findings.without_model.empty()) {
     out +=
         options.models.empty() ? "without built-in rules, not checked: " : "without a model, not checked: ";

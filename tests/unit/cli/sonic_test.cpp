@@ -84,6 +84,16 @@ TEST_F(SonicLint, ModelsDecideWhereTheyAreGiven) {
   EXPECT_EQ(nlohmann::json::parse(good.out)["models"], models());
 }
 
+// A row that has no place in the models hides what refers to it.
+TEST_F(SonicLint, WhatWasNotCheckedIsSaid) {
+  const Answer wrong = lint(R"({"QUAY": {"A1|B2|C3": {}, "A1": {"length": "9"}}})", {"--yang", models()});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.out.find("references and rules between rows were not checked: mend the keys first\n"),
+            std::string::npos)
+      << wrong.out;
+  EXPECT_EQ(nlohmann::json::parse(lint(kGood, {"-o", "json"}).out)["partial"], false);
+}
+
 class SonicPlan : public SonicLint {
  protected:
   Answer plan(const std::string& current, const std::string& target,
