@@ -445,11 +445,16 @@ Edited edited(const ConfigDb& config, const ChangeSet& changes) { return Editing
 
 ConfigDb bare_config(const ChangeSet& changes) {
   ConfigDb config;
-  config.tables["DEVICE_METADATA"]["localhost"] = {{"frr_mgmt_framework_config", "true"}};
-  config.tables["BUFFER_POOL"]["ingress_lossless_pool"] = {{"type", "ingress"}, {"mode", "dynamic"}};
-  for (const Change& change : changes)
-    if (schema_row(change.path.row()).is_of_port() && !is_loopback(change.path.key(0)))
+  for (const Change& change : changes) {
+    const RowId id = change.path.row();
+    const FieldLine* const field = field_line(id);
+    if (field != nullptr && is_routing(*field))
+      config.tables["DEVICE_METADATA"]["localhost"]["frr_mgmt_framework_config"] = "true";
+    if (std::ranges::find(kBufferLines, id, &QosLine::row) != kBufferLines.end())
+      config.tables["BUFFER_POOL"]["ingress_lossless_pool"] = {{"type", "ingress"}, {"mode", "dynamic"}};
+    if (schema_row(id).is_of_port() && !is_loopback(change.path.key(0)))
       config.tables["PORT"].try_emplace(std::string(change.path.key(0)));
+  }
   return config;
 }
 

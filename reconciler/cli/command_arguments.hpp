@@ -53,6 +53,7 @@ struct Arguments {
   std::string host_policy_setting;
   SonicLintOptions sonic_lint;
   SonicPlanOptions sonic_plan;
+  SonicImportOptions sonic_import;
   std::string schema_kind;
   bool schema_lists = false;
   std::string shell = "bash";

@@ -33,6 +33,13 @@ void add_plan(CLI::App& sonic, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_sonic_plan(a.sonic_plan, c); });
 }
 
+void add_import(CLI::App& sonic, Arguments& a) {
+  CLI::App* const command = add(sonic, a, "import", "Specs for switches that run, from their configurations");
+  command->add_option("FILES", a.sonic_import.files, "config_db.json of each switch")->required();
+  command->add_flag("--draft", a.sonic_import.draft, "Print specs that compile to the same rows");
+  runs(command, a, [&a](const Console& c) { return run_sonic_import(a.sonic_import, c); });
+}
+
 }  // namespace
 
 void add_sonic_commands(CLI::App& app, Arguments& a) {
@@ -41,6 +48,7 @@ void add_sonic_commands(CLI::App& app, Arguments& a) {
   sonic->require_subcommand(1);
   add_lint(*sonic, a);
   add_plan(*sonic, a);
+  add_import(*sonic, a);
 }
 
 }  // namespace lockstep

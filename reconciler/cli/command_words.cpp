@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 59> kExamples{{
+constexpr std::array<Example, 60> kExamples{{
     {"validate",
      "lockstep validate --strict examples/rail-pod\n"
      "In CI: `lockstep validate --strict --locked --format github specs` (examples/ci)."},
@@ -151,6 +151,9 @@ constexpr std::array<Example, 59> kExamples{{
      "  ssh admin@leaf0 sonic-cfggen -d --print-data | lockstep sonic lint - -o json\n"
      "Exit code 0: valid; 1: errors, each with its table, key and field. SONiC has its models at\n"
      "/usr/local/yang-models."},
+    {"sonic import",
+     "lockstep sonic import leaf0.json leaf1.json --draft > specs/switches.yaml\n"
+     "Then `lockstep plan specs` of the running switches is empty."},
     {"sonic plan",
      "lockstep sonic plan --yang /usr/local/yang-models now.json wanted.json -o json\n"
      "Nothing is changed. Each move sets a row whole or deletes it. Exit code 0: the moves, which can be\n"

@@ -219,6 +219,11 @@ struct SonicPlanOptions {
   std::string target;
   std::string models;  // folder of YANG models; empty: none
 };
+struct SonicImportOptions {
+  std::vector<std::string> files;
+  bool draft = false;
+};
+int run_sonic_import(const SonicImportOptions& options, const Console& console);
 int run_sonic_lint(const SonicLintOptions& options, const Console& console);
 int run_sonic_plan(const SonicPlanOptions& options, const Console& console);
 

@@ -94,6 +94,30 @@ TEST_F(SonicLint, WhatWasNotCheckedIsSaid) {
   EXPECT_EQ(nlohmann::json::parse(lint(kGood, {"-o", "json"}).out)["partial"], false);
 }
 
+// The rows of the draft, as render prints them, are those of the file.
+TEST_F(SonicLint, ADraftCompilesToTheSameRows) {
+  const std::string config = R"({
+      "DEVICE_METADATA": {"localhost": {"hostname": "leaf7", "bgp_asn": "65001", "frr_mgmt_framework_config": "true"}},
+      "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "1000"}},
+      "PORT": {"Ethernet0": {"lanes": "0,1", "speed": "100000", "alias": "yes", "adv_speeds": ["100000", "50000"]}},
+      "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "0": "0"}},
+      "PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "AZURE", "pfc_enable": "3,4"}},
+      "SNMP_COMMUNITY": {"my site": {"TYPE": "RO"}},
+      "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}})";
+  std::ofstream(file) << config;
+  const Answer draft = say({"sonic", "import", file, "--draft"});
+  ASSERT_EQ(draft.code, 0) << draft.err;
+  const std::string specs = file + ".yaml";
+  std::ofstream(specs) << draft.out;
+  const Answer rendered = say({"render", specs, "leaf7", "--format", "native"});
+  ASSERT_EQ(rendered.code, 0) << rendered.err;
+  const std::size_t begin = rendered.out.find("\n{\n");
+  ASSERT_NE(begin, std::string::npos) << rendered.out;
+  EXPECT_EQ(nlohmann::json::parse(rendered.out.substr(begin)), nlohmann::json::parse(config)) << rendered.out;
+  EXPECT_NE(say({"sonic", "import", file}).err.find("say --draft"), std::string::npos);
+  EXPECT_EQ(say({"sonic", "import", file, file, "--draft"}).code, 1);
+}
+
 class SonicPlan : public SonicLint {
  protected:
   Answer plan(const std::string& current, const std::string& target,
