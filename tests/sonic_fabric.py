@@ -102,7 +102,25 @@ def check(fabric, sources):
     healed = fabric.run("apply", str(fabric.specs), "--only", ONLY, *APPROVED)
     assert fabric.redis("leaf0", "HGET", "PORT|swp1", "mtu") == "9000", healed.stdout + healed.stderr
     assert fabric.redis("leaf0", "HGET", "PORT|swp1", "description") == "touched"
-    print("applied, in sync, drifted and healed: 4 switches")
+    take_over(fabric)
+    print("applied, in sync, drifted, healed and taken over: 4 switches")
+
+
+def take_over(fabric):
+    """Specs that were imported from a running switch change nothing on it, and see what others change."""
+    folder = fabric.folder / "imported"
+    folder.mkdir()
+    config = folder / "config_db.json"
+    config.write_text(json.dumps(fabric.dump("leaf0")))
+    draft = fabric.run("sonic", "import", str(config), "--draft")
+    assert draft.returncode == 0, draft.stderr
+    (folder / "switch.yaml").write_text(re.sub(r"redis: \"[^\"]*\"", f'redis: "{fabric.folder}/leaf0.sock"', draft.stdout))
+    plan = json.loads(fabric.run("plan", str(folder / "switch.yaml"), "-o", "json").stdout)
+    assert plan["summary"]["changes"] == 0, plan
+    fabric.redis("leaf0", "HSET", "VLAN|Vlan7", "vlanid", "8")
+    plan = json.loads(fabric.run("plan", str(folder / "switch.yaml"), "-o", "json").stdout)
+    paths = [change["path"] for step in plan["steps"] for change in step["changes"]]
+    assert paths == ["raw[sonic][VLAN|Vlan7 vlanid]"], paths
 
 
 def main():

@@ -25,6 +25,7 @@ constexpr RowId kByName[] = {row("diverted[*]/filters"),
                              row("kernel/module[*]"),
                              row("kernel/parameter[*]"),
                              row("package[*]"),
+                             row("raw[*][*]"),
                              row("route-mtu[*]"),
                              row("service[*]"),
                              kSysctl};
