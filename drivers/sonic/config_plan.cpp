@@ -23,6 +23,11 @@ ConfigRow shut_down(ConfigRow port) {
   return port;
 }
 
+// Both are there and equal, or neither is there.
+bool same_row(const ConfigRow* one, const ConfigRow* other) {
+  return one == nullptr || other == nullptr ? one == other : *one == *other;
+}
+
 struct RowName {
   std::string table;
   std::string key;
@@ -75,9 +80,8 @@ class Planning {
 
   // Whether the row is as wanted, and else its turn.
   void note(const RowName& name) {
-    const ConfigRow* const is = now(name);
     const ConfigRow* const want = wanted(name);
-    const bool equal = is == nullptr || want == nullptr ? is == want : *is == *want;
+    const bool equal = same_row(now(name), want);
     const auto known = turns_.find(name);
     if (known != turns_.end()) {
       pending_.erase(known->second);
@@ -320,9 +324,8 @@ std::optional<ConfigMove> move_to_valid(const YangModels* models, const ConfigDb
                                         const ConfigDb& target) {
   std::optional<ConfigMove> found;
   const auto try_row = [&](const std::string& table, const std::string& key) {
-    const ConfigRow* const is = from.find(table, key);
     const ConfigRow* const want = target.find(table, key);
-    const bool equal = is == nullptr || want == nullptr ? is == want : *is == *want;
+    const bool equal = same_row(from.find(table, key), want);
     const bool is_plain =
         !changes_while_port_is_down(table) &&
         std::ranges::none_of(kCreateOnly, [&](const CreateOnlyField& one) { return one.table == table; });

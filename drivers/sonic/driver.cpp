@@ -37,33 +37,24 @@ std::string quoted_word(std::string_view text) {
   return out + "'";
 }
 
-// As an operator would do it on the switch: only what differs.
+// As an operator would do it on the switch: what a write would send (row_write.hpp).
 std::vector<std::string> native_of(const ConfigMove& move, const ConfigRow* before) {
-  const std::string tool = "sonic-db-cli CONFIG_DB ";
-  const std::string row = quoted_word(redis_name(move.table, move.key));
-  if (!move.row) return {tool + "DEL " + row};
-  const RedisHash was = before == nullptr     ? RedisHash()
-                        : redis_hash(*before) ? *redis_hash(*before)
-                                              : RedisHash();
-  const Result<RedisHash> want = redis_hash(*move.row);
-  if (!want) return {"# " + want.error().text()};
-  std::string set;
-  std::string gone;
-  for (const auto& [field, value] : *want) {
-    const auto known = was.find(field);
-    if (known == was.end() || known->second != value)
-      set += " " + quoted_word(field) + " " + quoted_word(value);
-  }
-  for (const auto& [field, value] : was)
-    if (!want->contains(field)) gone += " " + quoted_word(field);
+  const RowWrite one{move.table, move.key, std::nullopt, move.row};
+  const Result<std::vector<StoredRowWrite>> stored = stored_writes(std::span(&one, 1));
+  if (!stored) return {"# " + stored.error().text()};
+  const Result<RedisHash> was = before == nullptr ? RedisHash() : redis_hash(*before);
+  if (!was) return {"# " + was.error().text()};
   std::vector<std::string> out;
-  if (!set.empty()) out.push_back(tool + "HSET " + row + set);
-  if (!gone.empty()) out.push_back(tool + "HDEL " + row + gone);
+  for (const RedisCommand& command : row_commands(stored->front(), *was)) {
+    std::string line = "sonic-db-cli CONFIG_DB " + command.front();
+    for (const std::string& word : std::span(command).subspan(1)) line += " " + quoted_word(word);
+    out.push_back(std::move(line));
+  }
   return out;
 }
 
 // What a change interrupts beyond its own rows.
-void tell(const ConfigPlan& plan, Receipt& receipt) {
+void note_interruptions(const ConfigPlan& plan, Receipt& receipt) {
   const auto list = [&receipt](const char* what, const std::vector<std::string>& names) {
     constexpr std::size_t kShown = 8;
     if (names.empty()) return;
@@ -160,7 +151,7 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
   TRY(const auto alone, alone_on_device(call));
   Observation out;
   out.device = target_.device;
-  TRY(const StoredConfig stored, store_.read(call));
+  TRY(StoredConfig stored, store_.read(call));
   TRY(out.boot_id, redis_run_id(state_.connection, call));
   SwitchState state;
   read_effects(scope, state, out, call);
@@ -186,7 +177,7 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
       if (const auto found = metadata->find(std::string_view(field)); found != metadata->end())
         if (const auto* const text = std::get_if<std::string>(&found->second)) out.facts[fact] = *text;
   const std::scoped_lock lock(mutex_);
-  seen_ = stored.config;
+  seen_ = std::move(stored.config);
   return out;
 }
 
@@ -266,7 +257,7 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
       if (!outcome.error) outcome.error = plan.error();
     return receipt;
   }
-  tell(*plan, receipt);
+  note_interruptions(*plan, receipt);
   const auto transactions = transactions_of(plan->moves, stored.config);
   for (std::size_t i = 0; i < transactions.size(); ++i) {
     const Result<Done> written = store_.write(transactions[i], call);

@@ -2,12 +2,13 @@
 //
 // Promises: reads CONFIG_DB for what is configured, and APPL_DB and STATE_DB for what is so, kept apart.
 // Changes rows of CONFIG_DB by a plan (config_plan.hpp) whose every state is valid by the given YANG models,
-// or by the built-in rules; faults that were there before stay, and are none of its own. Each transaction of
-// Redis has as many rows as the order allows, and none is written if another program has changed one of them.
-// Rows and fields that no entry stands for stay as they are. After an error the outcomes say what is there by
-// what was read back; after a lost reply all are unknown. Refuses: undo_after and settle(undo) (SONiC has no
-// commit timer; the engine rolls back with a plan), and an epoch older than one that it has seen. What it
-// writes is lost at the switch's next boot until `config save` is run there (docs/sonic.md).
+// or by the built-in rules where there are none or the configuration broke them before; faults that were
+// there before stay, and are none of its own. Each transaction of Redis has as many rows as the order allows,
+// and none is written if another program has changed one of them. Rows and fields that no entry stands for
+// stay as they are. After an error the outcomes say what is there by what was read back; after a lost reply
+// all are unknown. Refuses: undo_after and settle(undo) (SONiC has no commit timer; the engine rolls back
+// with a plan), and an epoch older than one that it has seen. What it writes is lost at the switch's next
+// boot until `config save` is run there (docs/sonic.md).
 #pragma once
 
 #include <string>
