@@ -37,7 +37,7 @@ void turn_off(CounterGroup& group, CounterGroup::Setting setting, const std::str
   group.switch_on = std::move(setting);
 }
 
-// A row of the watchdog's ports that says so; none has it: false.
+// A row of the watchdog's ports that has this setting; false: none has it.
 bool any_port_has(const Rows& rows, std::string_view field, std::string_view value) {
   for (const auto& [name, hash] : rows) {
     if (!name.starts_with("PFC_WD|") || name == "PFC_WD|GLOBAL") continue;

@@ -7,7 +7,7 @@
 // written wakes. Redis' settings are changed only if the options allow it.
 // Refuses: a Redis that does not report these events (notify-keyspace-events without K, or without A and
 // without h and g), since it would never wake anybody; SONiC sets KEA. Where the setting cannot be read,
-// doubt() says so.
+// doubt() gives the reason.
 #pragma once
 
 #include <memory>

@@ -432,7 +432,7 @@ std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope) 
   const auto ports = config.tables.find("PORT");
   if (ports == config.tables.end()) return out;
   for (const auto& [port, row] : ports->second)
-    for (const int priority : qos_of(config, port).computed)
+    for (const int priority : computed_priorities(config, port))
       for (const QosLine& line : kBufferLines)
         if (scope.wants(line.row))
           out.push_back({line.row,

@@ -462,6 +462,12 @@ PortQos qos_of(const ConfigDb& config, const std::string& port) {
   return out;
 }
 
+std::set<int> computed_priorities(const ConfigDb& config, const std::string& port) {
+  PortQos out;
+  read_buffers(config, port, out);
+  return out.computed;
+}
+
 Result<Done> put_qos(ConfigDb& config, const std::string& port, const PortQos& want) {
   const PortQos was = qos_of(config, port);
   return Writing(config, port, was, want).all();

@@ -59,6 +59,8 @@ struct PortQos {
 };
 
 PortQos qos_of(const ConfigDb& config, const std::string& port);
+// PortQos::computed alone.
+std::set<int> computed_priorities(const ConfigDb& config, const std::string& port);
 Result<Done> put_qos(ConfigDb& config, const std::string& port, const PortQos& want);
 
 }  // namespace lockstep::sonic

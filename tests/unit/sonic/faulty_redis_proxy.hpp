@@ -26,7 +26,7 @@ enum class RedisFault : std::uint8_t {
 struct RedisFaultPlan {
   std::string command{};  // "EXEC": the first that comes
   std::size_t skip = 0;   // so many of them are passed on before
-  // Each time while it says so; none: once.
+  // Each time while it returns true; none: once.
   std::function<bool()> applies{};
   RedisFault fault = RedisFault::none;
   std::string answer{};            // as bytes
