@@ -33,6 +33,7 @@ struct Traits {
   std::vector<RowId> writes;   // rows that apply() accepts; a subset of reads
   bool atomic = false;         // an apply takes effect completely or not at all
   bool undoes_itself = false;  // the device honours Guard::undo_after
+  bool orders_itself = false;  // makes all changes of an apply in an order of its own, in whichever they come
 };
 
 // What to read. `named` is passed with each observation because the names change while the driver is
@@ -179,6 +180,16 @@ class Usage {
   virtual Result<Use> of(Path entry, const Call& call) = 0;
 };
 
+// What an apply changes on its way and changes back before it ends: ports that are shut down while something
+// else of theirs changes.
+class Passing {
+ public:
+  virtual ~Passing() = default;
+  // What would put that right if an apply of these changes ended half-way: `was` is what it sets on its way,
+  // `want` what is there now. Reads the device.
+  virtual Result<ChangeSet> way_back(const ChangeSet& changes, const Call& call) = 0;
+};
+
 // What the device's owner allows specs to do, whoever requests it (host_policy/): apply and cure refuse the
 // rest.
 class Permission {
@@ -202,6 +213,7 @@ struct Attached {
   Remedy* remedy = nullptr;
   Recall* recall = nullptr;
   Usage* usage = nullptr;
+  Passing* passing = nullptr;
   Permission* permission = nullptr;  // null: everything is allowed
   // The address over which the device is reached; none: it is on this machine, as all devices are until there
   // are agents.

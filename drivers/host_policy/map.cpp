@@ -96,6 +96,15 @@ void members(const Change& change, Touched& out) {
         out.names.emplace_back(PolicySubject::interface, std::string(one));
 }
 
+// "VLAN" of "VLAN|Vlan20 vlanid". Some tables start containers and let people in. Nothing else than SONiC has
+// such settings yet.
+void native(const Change& change, Touched& out) {
+  if (change.path.key(0) != to_string(DriverName::sonic)) return;
+  const std::string_view name = change.path.key(1);
+  out.names.emplace_back(PolicySubject::table, std::string(name.substr(0, name.find('|'))));
+  out.ruled = true;
+}
+
 struct TouchedRow {
   RowId row;
   void (*touches)(const Change&, Touched&);
@@ -111,6 +120,7 @@ constexpr TouchedRow kRows[] = {
     {row("kernel/module[*]"), by_key<PolicySubject::module>},
     {row("pcie/acs"), acs},
     {row("pcie/max-read-request"), every_interface},
+    {row("raw[*][*]"), native},
     {row("route-mtu[*]"), prefix},
     {row("route[*]"), route},
     {row("rule[*]"), rule},

@@ -99,6 +99,7 @@ Attached under_host_policy(Attached inner, PolicedFor whom, ReadHostPolicy read)
   out.preview = driver->inner().preview;
   out.remedy = driver->inner().remedy == nullptr ? nullptr : driver.get();
   out.usage = driver->inner().usage;
+  out.passing = driver->inner().passing;
   out.address = driver->inner().address;
   out.watch = driver->inner().watch;
   out.permission = driver->word();

@@ -20,11 +20,9 @@ struct SubjectWords {
   std::string_view field;
   std::string_view noun;
 };
-constexpr SubjectWords kWords[] = {{"sysctls", "kernel parameter"},
-                                   {"services", "systemd unit"},
-                                   {"modules", "kernel module"},
-                                   {"deviceParameters", "devlink parameter"},
-                                   {"interfaces", "interface"}};
+constexpr SubjectWords kWords[] = {{"sysctls", "kernel parameter"}, {"services", "systemd unit"},
+                                   {"modules", "kernel module"},    {"deviceParameters", "devlink parameter"},
+                                   {"interfaces", "interface"},     {"tables", "table of CONFIG_DB"}};
 
 struct DefaultRule {
   PolicySubject subject;
@@ -335,6 +333,7 @@ std::string host_policy_template(const std::string& host) {
          "  # modules: {allow: [nvidia_peermem]}\n"
          "  # deviceParameters: {allow: [enable_sriov]}\n"
          "  # interfaces: {refuse: [eth0]}    # never touched, also not with all others; allow: only these\n"
+         "  # tables: {allow: [VLAN, \"BUFFER_*\"]}   # of a SONiC switch, for raw:; some of them run code\n"
          "  # addresses: [10.64.0.0/16]       # the only blocks; else any\n"
          "  # asns: [4200000000-4200009999]   # the only AS numbers; else any\n"
          "  pci: {acs: refuse}                # ACS keeps PCI devices apart: off lets them reach one "

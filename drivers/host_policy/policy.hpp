@@ -25,10 +25,10 @@ namespace lockstep {
 inline constexpr const char* kHostPolicyFile = "/etc/lockstep/host.yaml";
 
 // What a name rule applies to.
-enum class PolicySubject : std::uint8_t { sysctl, service, module, parameter, interface };
+enum class PolicySubject : std::uint8_t { sysctl, service, module, parameter, interface, table };
 inline constexpr PolicySubject kPolicySubjects[] = {PolicySubject::sysctl, PolicySubject::service,
                                                     PolicySubject::module, PolicySubject::parameter,
-                                                    PolicySubject::interface};
+                                                    PolicySubject::interface, PolicySubject::table};
 std::string_view field_of(PolicySubject subject);  // "sysctls", as the file spells it
 std::string_view noun_of(PolicySubject subject);   // "kernel parameter"
 

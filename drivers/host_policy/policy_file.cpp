@@ -36,6 +36,7 @@ constexpr Field spec_fields[] = {
     field<&HostRules::modules>("modules", "kernel modules that specs may have loaded at boot"),
     field<&HostRules::device_parameters>("deviceParameters", "devlink parameters that specs may set"),
     field<&HostRules::interfaces>("interfaces", "interfaces that specs may touch"),
+    field<&HostRules::tables>("tables", "tables of SONiC's CONFIG_DB that raw: may set"),
     field<&HostRules::addresses>("addresses", "the only blocks of addresses and routes that it may have",
                                  {.not_empty = true}),
     field<&HostRules::asns>("asns", "the only AS numbers that it may speak for", {.not_empty = true}),
@@ -157,6 +158,7 @@ class HostPolicyReader {
     names(PolicySubject::module, *said.modules);
     names(PolicySubject::parameter, *said.device_parameters);
     names(PolicySubject::interface, *said.interfaces);
+    names(PolicySubject::table, *said.tables);
     all_of(said.addresses, policy_.addresses_);
     all_of(said.asns, policy_.asns_);
     one(said.pci->acs, policy_.acs_);

@@ -34,6 +34,7 @@ struct HostRules {
   Said<NameRules> modules;
   Said<NameRules> device_parameters;
   Said<NameRules> interfaces;
+  Said<NameRules> tables;
   std::vector<Said<IpPrefix>> addresses;
   std::vector<Said<AsnRange>> asns;
   Said<PciRules> pci;

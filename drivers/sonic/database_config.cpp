@@ -190,4 +190,19 @@ Result<std::vector<AsicDatabases>> read_database_global(const std::string& file)
   return asics;
 }
 
+Result<Done> is_of_one_asic(const std::string& database_config) {
+  namespace fs = std::filesystem;
+  const fs::path global = fs::path(database_config).parent_path() / fs::path(kDatabaseGlobalFile).filename();
+  std::error_code unknown;
+  if (!fs::exists(global, unknown)) return Done{};
+  TRY(const std::vector<AsicDatabases> asics, read_database_global(global.string()));
+  const auto is_asic = [](const AsicDatabases& one) { return !one.network_namespace.empty(); };
+  if (const auto found = std::ranges::find_if(asics, is_asic); found != asics.end())
+    return Error{ErrorKind::unsupported, printable(global.string()) + ": a switch with several ASICs (" +
+                                             printable(found->network_namespace) +
+                                             "), each with a CONFIG_DB of "
+                                             "its own, can't be driven yet"};
+  return Done{};
+}
+
 }  // namespace lockstep::sonic

@@ -50,5 +50,8 @@ struct AsicDatabases {
 };
 // In the order of the file.
 Result<std::vector<AsicDatabases>> read_database_global(const std::string& file);
+// Refuses (unsupported) a switch with several ASICs, by the database_global.json beside that file; where
+// there is none, it has one.
+Result<Done> is_of_one_asic(const std::string& database_config);
 
 }  // namespace lockstep::sonic

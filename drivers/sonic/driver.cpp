@@ -10,6 +10,7 @@
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/keyspace_watch.hpp"
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/saved_config.hpp"
 #include "drivers/sonic/transactions.hpp"
 #include "drivers/sonic/yang_models.hpp"
 #include "specs/model/fnv.hpp"
@@ -20,8 +21,8 @@ namespace sonic {
 namespace {
 
 // "config.effects": a guard compares the configuration only, since a flapping port does not change it.
-std::string revision_of(const StoredConfig& stored, const SwitchState& state) {
-  std::string effects;
+std::string revision_of(const StoredConfig& stored, const SwitchState& state, std::string_view unsaved) {
+  std::string effects = std::string(unsaved) + "\n";
   for (const auto& [port, seen] : state.ports)
     effects += port + (seen.is_up ? *seen.is_up ? "+" : "-" : "?") + seen.peer + "\n";
   for (const auto& [neighbor, session] : state.sessions) effects += neighbor + "=" + session + "\n";
@@ -87,17 +88,20 @@ class SonicWatcher final : public Watcher {
   KeyspaceWatch watch_;
 };
 
-class SonicDriver final : public Driver, public Preview {
+// Connections to the databases that it needs.
+struct OpenDatabases {
+  ConfigStore config;
+  StateDatabase appl;
+  StateDatabase state;
+};
+
+class SonicDriver final : public Driver, public Preview, public Recall, public Passing {
  public:
-  SonicDriver(SonicTarget target, const SonicDatabase& config, const SonicDatabase& appl,
-              const SonicDatabase& state)
-      : target_(std::move(target)),
-        store_(config.server, config.id),
-        appl_{RedisConnection(appl.server, appl.id), appl.separator},
-        state_{RedisConnection(state.server, state.id), state.separator} {}
+  explicit SonicDriver(SonicTarget target)
+      : target_(std::move(target)), saved_(target_.saved_file, target_.checkpoints) {}
 
   Result<Traits> traits(const Call&) override {
-    return Traits{.driver = "sonic", .reads = rows_read(), .writes = rows_written()};
+    return Traits{.driver = "sonic", .reads = rows_read(), .writes = rows_written(), .orders_itself = true};
   }
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
@@ -107,6 +111,8 @@ class SonicDriver final : public Driver, public Preview {
     return Done{};
   }
   std::vector<std::string> native(const ChangeSet& changes) const override;
+  void recall(const Observation& observation, const Scope& scope) override;
+  Result<ChangeSet> way_back(const ChangeSet& changes, const Call& call) override;
 
  private:
   using Alone = std::unique_lock<std::timed_mutex>;
@@ -115,8 +121,16 @@ class SonicDriver final : public Driver, public Preview {
     if (!lock) return Error{ErrorKind::transient, target_.device + ": another call to it has not ended"};
     return lock;
   }
+  Result<Done> open();
   Result<Done> check(const Guard& guard, const StoredConfig& stored);
   Result<Done> load_models();
+  std::string why_unsaved(const ConfigDb& running, const Scope& scope, Observation& out);
+  Result<ConfigPlan> plan(const ConfigDb& from, const ConfigDb& to) {
+    return plan_config(models_ ? &*models_ : nullptr, from, to, KnownFaults::stay);
+  }
+  Result<Done> write(const ConfigPlan& plan, const ConfigDb& from, const ChangeSet& changes, Receipt& receipt,
+                     const Call& call);
+  void save(const ChangeSet& changes, Receipt& receipt, const Call& call);
   void read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call);
   // Ports that these have shut down, and that are down now, come up.
   void raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt, const Call& call);
@@ -124,9 +138,8 @@ class SonicDriver final : public Driver, public Preview {
 
   const SonicTarget target_;
   std::timed_mutex device_;  // one call at a time
-  ConfigStore store_;
-  StateDatabase appl_;
-  StateDatabase state_;
+  std::optional<OpenDatabases> databases_;
+  SavedConfig saved_;
   std::optional<YangModels> models_;
   std::uint64_t epoch_ = 0;
   mutable std::mutex mutex_;  // guards what follows
@@ -138,21 +151,51 @@ void SonicDriver::read_effects(const Scope& scope, SwitchState& state, Observati
     if (!done) out.unread.insert(out.unread.end(), unread.begin(), unread.end());
   };
   if (wants_ports(scope)) {
-    const Result<Done> read = read_port_states(appl_, state, call);
+    const Result<Done> read = read_port_states(databases_->appl, state, call);
     note(read, read ? std::vector<Unread>() : unread_ports(scope, wrap("APPL_DB", read.error())));
   }
   if (wants_sessions(scope)) {
-    const Result<Done> read = read_sessions(state_, state, call);
+    const Result<Done> read = read_sessions(databases_->state, state, call);
     note(read, read ? std::vector<Unread>() : unread_sessions(scope, wrap("STATE_DB", read.error())));
   }
 }
 
+// Where the databases are is asked for once, when it can be told.
+Result<Done> SonicDriver::open() {
+  if (databases_) return Done{};
+  DatabaseConfig databases = target_.databases;
+  if (!target_.database_file.empty()) {
+    TRY_DONE(is_of_one_asic(target_.database_file));
+    TRY(databases, read_database_config(target_.database_file));
+  }
+  TRY(const SonicDatabase config, databases.find("CONFIG_DB"));
+  TRY(const SonicDatabase appl, databases.find("APPL_DB"));
+  TRY(const SonicDatabase state, databases.find("STATE_DB"));
+  databases_.emplace(OpenDatabases{.config = ConfigStore(config.server, config.id),
+                                   .appl = {RedisConnection(appl.server, appl.id), appl.separator},
+                                   .state = {RedisConnection(state.server, state.id), state.separator}});
+  return Done{};
+}
+
+// What the next boot would load differently, as far as entries stand for it; empty: nothing.
+std::string SonicDriver::why_unsaved(const ConfigDb& running, const Scope& scope, Observation& out) {
+  if (target_.saved_file.empty()) {
+    out.incapable.push_back(unsavable());
+    return {};
+  }
+  const Result<ConfigDb>& saved = saved_.read();
+  std::string why = saved ? first_difference(running, *saved, scope) : saved.error().text();
+  if (!why.empty()) out.notes.push_back("not saved (" + target_.saved_file + "): " + why);
+  return why;
+}
+
 Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
   TRY(const auto alone, alone_on_device(call));
+  TRY_DONE(open());
   Observation out;
   out.device = target_.device;
-  TRY(StoredConfig stored, store_.read(call));
-  TRY(out.boot_id, redis_run_id(state_.connection, call));
+  TRY(StoredConfig stored, databases_->config.read(call));
+  TRY(out.boot_id, redis_run_id(databases_->state.connection, call));
   SwitchState state;
   read_effects(scope, state, out, call);
   out.when = std::chrono::steady_clock::now();
@@ -164,12 +207,14 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
     const Error why{ErrorKind::refused, out.notes.back()};
     for (Unread& unread : unread_config(scope, why)) out.unread.push_back(std::move(unread));
   }
-  if (out.unread.empty()) out.revision = revision_of(stored, state);
   out.incapable = incapable_of(stored.config, scope);
+  const std::string unsaved = scope.wants(saving_row()) ? why_unsaved(stored.config, scope, out) : "";
+  if (out.unread.empty()) out.revision = revision_of(stored, state, unsaved);
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     if (!lacks_rows) add_entries(stored.config, scope, tree);
     add_effects(state, scope, tree);
+    if (scope.wants(saving_row()) && unsaved.empty() && !target_.saved_file.empty()) add_saved(tree);
     out.have = tree.build();
   }
   if (const ConfigRow* const metadata = stored.config.find("DEVICE_METADATA", "localhost"))
@@ -187,7 +232,7 @@ Result<Done> SonicDriver::check(const Guard& guard, const StoredConfig& stored) 
   if (guard.epoch < epoch_)
     return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
                                         " is older than " + std::to_string(epoch_)};
-  if (!guard.revision.empty() && config_part(guard.revision) != config_part(revision_of(stored, {})))
+  if (!guard.revision.empty() && config_part(guard.revision) != config_part(revision_of(stored, {}, {})))
     return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed since it was observed"};
   epoch_ = guard.epoch;
   return Done{};
@@ -206,7 +251,7 @@ void SonicDriver::raise_ports(std::span<const std::vector<RowWrite>> written, Re
     for (const RowWrite& row : rows)
       if (row.table == "PORT" && row.was && row.want && is_port_up(*row.was) && !is_port_up(*row.want))
         lowered.insert(row.key);
-  const Result<StoredConfig> now = store_.read(call);
+  const Result<StoredConfig> now = databases_->config.read(call);
   std::vector<RowWrite> rows;
   for (const std::string& port : lowered) {
     const ConfigRow* const row = now ? now->config.find("PORT", port) : nullptr;
@@ -215,7 +260,7 @@ void SonicDriver::raise_ports(std::span<const std::vector<RowWrite>> written, Re
     up["admin_status"] = "up";
     rows.push_back({"PORT", port, *row, std::move(up)});
   }
-  const Result<Done> raised = now ? store_.write(rows, call) : Result<Done>(now.error());
+  const Result<Done> raised = now ? databases_->config.write(rows, call) : Result<Done>(now.error());
   if (!raised && !lowered.empty())
     receipt.notes.push_back("ports that this change has shut down may still be down: " +
                             raised.error().text());
@@ -229,7 +274,7 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
   TreeBuilder tree;
   Scope scope;
   for (const Change& change : changes) scope.named.push_back(change.path);
-  const Result<StoredConfig> now = store_.read(call);
+  const Result<StoredConfig> now = databases_->config.read(call);
   if (now) add_entries(now->config, scope, tree);
   const Tree have = tree.build();
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -240,34 +285,87 @@ void SonicDriver::judge(const ChangeSet& changes, const Error& why, bool wrote, 
   }
 }
 
-Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
-  TRY(const auto alone, alone_on_device(call));
-  Receipt receipt;
-  receipt.ticket = guard.ticket;
-  for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
-  TRY_DONE(load_models());
-  TRY(const StoredConfig stored, store_.read(call));
-  TRY_DONE(check(guard, stored));
-  Edited target = edited(stored.config, changes);
-  for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
-  const Result<ConfigPlan> plan =
-      plan_config(models_ ? &*models_ : nullptr, stored.config, target.config, KnownFaults::stay);
-  if (!plan) {
-    for (Receipt::Outcome& outcome : receipt.outcomes)
-      if (!outcome.error) outcome.error = plan.error();
-    return receipt;
-  }
-  note_interruptions(*plan, receipt);
-  const auto transactions = transactions_of(plan->moves, stored.config);
+Result<Done> SonicDriver::write(const ConfigPlan& plan, const ConfigDb& from, const ChangeSet& changes,
+                                Receipt& receipt, const Call& call) {
+  const auto transactions = transactions_of(plan.moves, from);
   for (std::size_t i = 0; i < transactions.size(); ++i) {
-    const Result<Done> written = store_.write(transactions[i], call);
+    const Result<Done> written = databases_->config.write(transactions[i], call);
     if (written) continue;
     if (i == 0 && written.error().kind != ErrorKind::unknown_outcome) return written.error();
     raise_ports(std::span(transactions).first(i + 1), receipt, call);
     judge(changes, written.error(), i != 0, receipt, call);
     break;
   }
+  return Done{};
+}
+
+void SonicDriver::save(const ChangeSet& changes, Receipt& receipt, const Call& call) {
+  const auto saving =
+      std::ranges::find_if(changes, [](const Change& one) { return one.path.row() == saving_row(); });
+  if (saving == changes.end()) return;
+  std::optional<Error>& outcome = receipt.outcomes[static_cast<std::size_t>(saving - changes.begin())].error;
+  if (outcome) return;
+  if (std::ranges::any_of(receipt.outcomes,
+                          [](const Receipt::Outcome& one) { return one.error.has_value(); })) {
+    outcome = Error{ErrorKind::refused, "not saved, since not everything was written"};
+    return;
+  }
+  const Result<StoredConfig> now = databases_->config.read(call);
+  Result<Done> saved = now ? Result<Done>(Done{}) : now.error();
+  if (now && !now->unreadable.empty())
+    saved = Error{ErrorKind::refused, "not saved: " + now->unreadable.front().name + " " +
+                                          now->unreadable.front().why + ", and would be lost"};
+  if (saved) saved = saved_.save(now->config);
+  if (!saved) outcome = saved.error();
+}
+
+Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
+  TRY(const auto alone, alone_on_device(call));
+  TRY_DONE(open());
+  Receipt receipt;
+  receipt.ticket = guard.ticket;
+  for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
+  TRY_DONE(load_models());
+  TRY(const StoredConfig stored, databases_->config.read(call));
+  TRY_DONE(check(guard, stored));
+  Edited target = edited(stored.config, changes);
+  for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
+  const Result<ConfigPlan> planned = plan(stored.config, target.config);
+  if (!planned) {
+    for (Receipt::Outcome& outcome : receipt.outcomes)
+      if (!outcome.error) outcome.error = planned.error();
+    return receipt;
+  }
+  note_interruptions(*planned, receipt);
+  if (!models_ && !planned->moves.empty())
+    receipt.notes.emplace_back("each state was judged by built-in rules: SONiC's YANG models are not here");
+  if (!planned->moves.empty() && !guard.transaction.empty())
+    TRY_DONE(saved_.checkpoint(guard.transaction, stored.config));
+  TRY_DONE(write(*planned, stored.config, changes, receipt, call));
+  save(changes, receipt, call);
   return receipt;
+}
+
+// Ports that a plan shuts down are all that it changes on its way.
+Result<ChangeSet> SonicDriver::way_back(const ChangeSet& changes, const Call& call) {
+  TRY(const auto alone, alone_on_device(call));
+  TRY_DONE(open());
+  TRY_DONE(load_models());
+  TRY(const StoredConfig stored, databases_->config.read(call));
+  const Edited target = edited(stored.config, changes);
+  ChangeSet out;
+  if (const Result<ConfigPlan> planned = plan(stored.config, target.config))
+    for (const std::string& port : planned->ports_down) out.push_back(coming_up(port));
+  return out;
+}
+
+// Of a switch that somebody else observes, only the entries are known: rows are those that would stand for
+// them.
+void SonicDriver::recall(const Observation& observation, const Scope&) {
+  const ChangeSet all = settings_of(observation.have);
+  ConfigDb config = edited(bare_config(all), all).config;
+  const std::scoped_lock lock(mutex_);
+  seen_ = std::move(config);
 }
 
 std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
@@ -285,6 +383,8 @@ std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
     }
   for (const auto& error : target.outcomes)
     if (error) out.push_back("# " + error->text());
+  if (std::ranges::any_of(changes, [](const Change& one) { return one.path.row() == saving_row(); }))
+    out.emplace_back("config save -y");
   return out;
 }
 
@@ -293,25 +393,23 @@ std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
 }  // namespace sonic
 
 Attached make_sonic_driver(SonicTarget target) {
-  const sonic::DatabaseConfig databases = target.databases;
-  const auto database = [&databases](std::string_view name) {
-    const Result<sonic::SonicDatabase> found = databases.find(name);
-    if (!found) throw std::invalid_argument(found.error().text());
-    return *found;
-  };
-  const sonic::SonicDatabase config = database("CONFIG_DB");
-  const std::string device = target.device;
-  auto driver = std::make_unique<sonic::SonicDriver>(std::move(target), config, database("APPL_DB"),
-                                                     database("STATE_DB"));
-  Attached out;
-  out.preview = driver.get();
-  out.driver = std::move(driver);
-  out.watch = [device, config]() -> Result<std::shared_ptr<Watcher>> {
+  const auto keyspace = [device = target.device, databases = target.databases,
+                         file = target.database_file]() -> Result<std::shared_ptr<Watcher>> {
     constexpr std::chrono::seconds kTime{5};  // to connect and subscribe
     const Call call{.deadline = std::chrono::steady_clock::now() + kTime, .stop = {}};
+    TRY(const sonic::DatabaseConfig read,
+        file.empty() ? Result<sonic::DatabaseConfig>(databases) : sonic::read_database_config(file));
+    TRY(const sonic::SonicDatabase config, read.find("CONFIG_DB"));
     TRY(sonic::KeyspaceWatch watch, sonic::KeyspaceWatch::open(config.server, config.id, {}, call));
     return std::shared_ptr<Watcher>(std::make_shared<sonic::SonicWatcher>(device, std::move(watch)));
   };
+  auto driver = std::make_unique<sonic::SonicDriver>(std::move(target));
+  Attached out;
+  out.preview = driver.get();
+  out.recall = driver.get();
+  out.passing = driver.get();
+  out.driver = std::move(driver);
+  out.watch = keyspace;
   return out;
 }
 

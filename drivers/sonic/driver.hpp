@@ -7,8 +7,10 @@
 // and none is written if another program has changed one of them. Rows and fields that no entry stands for
 // stay as they are. After an error the outcomes say what is there by what was read back; after a lost reply
 // all are unknown. Refuses: undo_after and settle(undo) (SONiC has no commit timer; the engine rolls back
-// with a plan), and an epoch older than one that it has seen. What it writes is lost at the switch's next
-// boot until `config save` is run there (docs/sonic.md).
+// with a plan; lockstep-agent rolls back by itself), and an epoch older than one that it has seen. On the
+// switch it takes a checkpoint for `config rollback` before the first write of a transaction, and saves, as a
+// change of its own; from elsewhere what it writes is lost at the switch's next boot until `config save` is
+// run there (docs/sonic.md).
 #pragma once
 
 #include <string>
@@ -22,6 +24,11 @@ struct SonicTarget {
   std::string device;
   sonic::DatabaseConfig databases;
   std::string models{};  // folder of SONiC's YANG models; empty: the built-in rules
+  // On the switch itself, else empty (kDatabaseConfigFile, kSavedConfigFile, kCheckpointFolder).
+  std::string
+      database_file{};       // what `databases` is read from, at the first call: SONiC writes it at its start
+  std::string saved_file{};  // what the switch's next boot loads
+  std::string checkpoints{};
 };
 
 Attached make_sonic_driver(SonicTarget target);

@@ -291,13 +291,13 @@ Result<Done> edit_native(ConfigDb& config, const Change& change) {
 
 class Editing {
  public:
-  explicit Editing(const ConfigDb& config) : before_(config), out_{config, {}} {}
+  explicit Editing(const ConfigDb& config) : out_{config, {}} {}
 
   Edited all(const ChangeSet& changes) {
     out_.outcomes.resize(changes.size());
     for (std::size_t i = 0; i < changes.size(); ++i) one(changes[i], i);
     for (auto& [port, touched] : ports_) finish(port, touched);
-    drop_unused(before_, out_.config);
+    drop_unused(out_.config);
     return std::move(out_);
   }
 
@@ -315,6 +315,8 @@ class Editing {
     } else if (const QosLine* const qos = qos_line(id)) {
       const bool is_port = out_.config.find("PORT", change.path.key(0)) != nullptr;
       done = is_port ? edit_qos(*qos, change, index) : no_port(change.path);
+    } else if (id == saving_row()) {
+      if (!change.want) done = Error{ErrorKind::unsupported, "what is saved can't be unsaved"};
     } else if (id == kNative && change.path.key(0) == kDriver) {
       done = edit_native(out_.config, change);
     } else {
@@ -354,7 +356,6 @@ class Editing {
       if (!out_.outcomes[index]) out_.outcomes[index] = done.error();
   }
 
-  const ConfigDb& before_;
   Edited out_;
   std::map<std::string, Touched> ports_;
 };
@@ -404,6 +405,7 @@ std::vector<RowId> rows_written() {
     if (std::ranges::find(out, line.row) == out.end()) out.push_back(line.row);
   each_qos_line([&out](const QosLine& line) { out.push_back(line.row); });
   out.push_back(kNative);
+  out.push_back(saving_row());
   return out;
 }
 

@@ -30,6 +30,20 @@ std::vector<Unread> unread_sessions(const Scope& scope, const Error& why);
 // What is computed by SONiC's own daemons and can't be set.
 std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope);
 
+// Whether what is configured is saved for the switch's next boot: the driver saves (saved_config.hpp).
+RowId saving_row();
+void add_saved(TreeBuilder& tree);
+// Where the driver can't reach the switch's files.
+Incapable unsavable();
+// The first entry that two configurations do not have alike, with both values; empty: none. What SONiC's
+// daemons compute does not count.
+std::string first_difference(const ConfigDb& running, const ConfigDb& saved, const Scope& scope);
+
+// Brings a port up that is down.
+Change coming_up(const std::string& port);
+// Every setting that was observed, as changes that make it.
+ChangeSet settings_of(const Tree& have);
+
 struct Edited {
   ConfigDb config;
   std::vector<std::optional<Error>> outcomes;  // one for each change, in order

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <vector>
 
 #include "drivers/sonic/state_check.hpp"
 #include "drivers/sonic/text_parts.hpp"
@@ -87,11 +88,17 @@ std::string shared_row(ConfigDb& config, const std::string& table, const std::st
   return name;
 }
 
-void drop_unused(const ConfigDb& before, ConfigDb& config) {
+void drop_unused(ConfigDb& config) {
   const UsedRows used = used_rows(config);
-  for (const auto& [table, name] : used_rows(before))
-    if (name.starts_with(kOurRows) && !used.contains({table, name}))
-      make_move({std::string(table), name, std::nullopt}, config);
+  std::vector<ConfigMove> unused;
+  for (const Naming& naming : kNamings) {
+    const auto table = config.tables.find(naming.names);
+    if (table == config.tables.end()) continue;
+    for (const auto& [name, row] : table->second)
+      if (name.starts_with(kOurRows) && !used.contains({naming.names, name}))
+        unused.push_back({table->first, name, std::nullopt});
+  }
+  for (const ConfigMove& one : unused) make_move(one, config);
 }
 
 }  // namespace lockstep::sonic

@@ -14,7 +14,7 @@ inline constexpr std::string_view kOurRows = "lockstep-";
 std::string shared_row(ConfigDb& config, const std::string& table, const std::string& about,
                        const ConfigRow& row, const std::string* named);
 
-// Deletes rows that were made so, and that were named before and are no longer.
-void drop_unused(const ConfigDb& before, ConfigDb& config);
+// Deletes rows that were made so and that nothing names: any more, or since a change ended half-way.
+void drop_unused(ConfigDb& config);
 
 }  // namespace lockstep::sonic

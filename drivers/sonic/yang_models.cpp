@@ -32,6 +32,8 @@ YangModels::YangModels(YangModels&&) noexcept = default;
 YangModels& YangModels::operator=(YangModels&&) noexcept = default;
 
 Result<YangModels> YangModels::load(const std::string& folder) {
+  if (const std::string why = why_no_libyang(); !why.empty())
+    return Error{ErrorKind::unsupported, "SONiC's models need libyang 2: " + why};
   TRY(YangSchema schema, load_yang_schema(folder));
   Result<YangRules> rules = compile_yang_rules(schema);
   return YangModels(std::make_unique<Loaded>(Loaded{std::move(schema), std::move(rules)}));

@@ -26,6 +26,9 @@ namespace lockstep::sonic {
 struct YangRules;
 struct YangSchema;
 
+// Why libyang can't be called here, in dlopen(3)'s words; empty: it can.
+std::string why_no_libyang();
+
 class YangModels {
  public:
   // The .yang files of the folder, and of the folders in it.

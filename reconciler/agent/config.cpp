@@ -1,5 +1,6 @@
 #include "reconciler/agent/config.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "specs/files/read_file.hpp"
@@ -26,6 +27,12 @@ constexpr Field twin_fields[] = {
     field<&AgentTwin::id>("id", "the twin's id", {.required = true}),
     field<&AgentTwin::lldp>("lldp", "whether an lldpd runs in the device"),
 };
+constexpr Field sonic_fields[] = {
+    field<&AgentSonic::databases>("databases", "SONiC's database_config.json: where its Redis databases are"),
+    field<&AgentSonic::config>("config", "the config_db.json that SONiC's next boot loads"),
+    field<&AgentSonic::checkpoints>("checkpoints", "the folder of `config checkpoint`"),
+    field<&AgentSonic::models>("models", "the folder of SONiC's YANG models"),
+};
 constexpr Field agent_fields[] = {
     field<&AgentSpec::cluster>("cluster", "the cluster's name", {.required = true, .form = Form::name}),
     field<&AgentSpec::device>("device", "the name that specs have for this machine", {.form = Form::name}),
@@ -33,6 +40,7 @@ constexpr Field agent_fields[] = {
     field<&AgentSpec::listen>("listen", "ADDRESS:PORT"),
     field<&AgentSpec::tls>("tls", "its credentials, and whom it trusts", {.required = true}),
     field<&AgentSpec::journal>("journal", "the folder of what it must know after a restart"),
+    field<&AgentSpec::sonic>("sonic", "where SONiC has its files"),
     field<&AgentSpec::twin>("twin", "a device of a twin on this machine"),
 };
 constexpr Field agent_document_fields[] = {
@@ -45,11 +53,19 @@ void check_agent_document(const AgentDocument& document, Span, Reporter& reporte
   check_config_head(document.api_version, document.kind, kAgentKind, reporter);
 }
 
+bool has_sonic(const AgentSpec& spec) {
+  return std::ranges::any_of(
+      spec.drivers, [](const Said<DriverName>& one) { return one.said && *one == DriverName::sonic; });
+}
+
 void check_agent(const AgentSpec& spec, Span, Reporter& reporter) {
   for (const Said<DriverName>& one : spec.drivers)
-    if (one.said && *one != DriverName::linux_kernel && *one != DriverName::frr)
+    if (one.said && *one != DriverName::linux_kernel && *one != DriverName::frr && *one != DriverName::sonic)
       reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(to_string(*one).size())},
-                     "an agent has no driver " + in_quotes(to_string(*one)), "it has linux and frr");
+                     "an agent has no driver " + in_quotes(to_string(*one)), "it has linux, frr and sonic");
+  if (spec.sonic.said && !has_sonic(spec))
+    reporter.error(code::no_effect, {spec.sonic.at, 1}, "this agent does not have the driver sonic",
+                   "write drivers: [sonic], or leave it out");
 }
 
 }  // namespace
@@ -62,6 +78,11 @@ const Type& struct_type<AgentTls>() {
 template <>
 const Type& struct_type<AgentTwin>() {
   static constexpr Type type = object_type<AgentTwin>("a device of a twin", twin_fields);
+  return type;
+}
+template <>
+const Type& struct_type<AgentSonic>() {
+  static constexpr Type type = object_type<AgentSonic>("where SONiC has its files", sonic_fields);
   return type;
 }
 template <>
@@ -93,7 +114,11 @@ Config made_of(const std::string& file, const AgentSpec& spec, const std::string
                      .certificate = beside(file, spec.tls->certificate),
                      .key = beside(file, spec.tls->key),
                      .revoked = beside(file, spec.tls->revoked)},
-             .journal = spec.journal.or_else(kAgentJournal),
+             .journal = spec.journal.or_else(has_sonic(spec) ? kSonicAgentJournal : kAgentJournal),
+             .sonic = {.databases = beside(file, spec.sonic->databases),
+                       .config = beside(file, spec.sonic->config),
+                       .checkpoints = beside(file, spec.sonic->checkpoints),
+                       .models = beside(file, spec.sonic->models)},
              .twin = {}};
   for (const Said<DriverName>& one : spec.drivers) out.drivers.push_back(*one);
   if (out.drivers.empty()) out.drivers.push_back(DriverName::linux_kernel);

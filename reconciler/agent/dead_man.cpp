@@ -1,7 +1,5 @@
 #include "reconciler/agent/dead_man.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -10,7 +8,6 @@
 
 #include "reconciler/agent/dead_man_rollback.hpp"
 #include "reconciler/agent/dead_man_turns.hpp"
-#include "specs/files/read_file.hpp"
 
 namespace lockstep::agent {
 namespace {
@@ -58,19 +55,6 @@ std::string how_settled(const SettledTransaction& one) {
 
 }  // namespace
 
-Machine this_machine() {
-  Machine out;
-  out.boot_time = [] {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_BOOTTIME, &now);
-    return seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
-  };
-  constexpr std::size_t kUuid = 36;  // RFC 4122 section 3, and a newline
-  if (const FileText text = read_named("/proc/sys/kernel/random/boot_id", kUuid + 1))
-    out.boot_id = text.text.substr(0, text.text.find('\n'));
-  return out;
-}
-
 struct DeadMan::State {
   State(AgentJournal opened, std::map<std::string, Attached*> attached, Machine at, Log to)
       : journal(std::move(opened)),
@@ -80,7 +64,9 @@ struct DeadMan::State {
 
   Result<Done> admit(std::uint64_t epoch, const std::string& leader, bool writes);
   Result<Attached*> driver(const std::string& name) const;
-  Result<Done> arm(const wire::ApplyRequest& request, const Call& call);
+  Result<Done> arm(const wire::ApplyRequest& request, const ChangeSet& way_back, const Call& call);
+  Result<Done> end_way(const Result<Receipt>& applied);
+  void note_way(const Attached& attached, ArmedTransaction& armed, const Call& call);
   std::optional<Error> why_not_armed(const std::string& transaction) const;
   Result<Done> extend(const wire::SettleRequest& request);
   Result<Done> keep(const wire::SettleRequest& request);
@@ -184,7 +170,8 @@ std::optional<Error> DeadMan::State::why_not_armed(const std::string& transactio
                                          " minutes, and no more can be remembered; try again later"};
 }
 
-Result<Done> DeadMan::State::arm(const wire::ApplyRequest& request, const Call& call) {
+Result<Done> DeadMan::State::arm(const wire::ApplyRequest& request, const ChangeSet& way_back,
+                                 const Call& call) {
   const std::scoped_lock lock(mutex);
   const Guard& guard = request.guard;
   if (auto why = why_no_writes(guard.epoch)) return *std::move(why);
@@ -208,10 +195,34 @@ Result<Done> DeadMan::State::arm(const wire::ApplyRequest& request, const Call& 
   armed.ticket = guard.ticket;
   add_changes(armed.changes, request.changes);
   armed.undo = guard.undo;
+  add_changes(armed.way_back, way_back);
   armed.undo_after = *guard.undo_after;
   armed.deadline = machine.boot_time() + *guard.undo_after;
   armed.boot_id = machine.boot_id;
   return write(std::move(next));
+}
+
+// An apply that did all it was to do has left nothing on its way.
+Result<Done> DeadMan::State::end_way(const Result<Receipt>& applied) {
+  const auto failed = [](const Receipt::Outcome& one) { return one.error.has_value(); };
+  if (!applied || std::ranges::any_of(applied->outcomes, failed)) return Done{};
+  const std::scoped_lock lock(mutex);
+  JournalState next = journal.state();
+  if (!next.armed || next.armed->way_back.empty()) return Done{};
+  next.armed->way_back.clear();
+  return write(std::move(next));
+}
+
+// The rollback may be ended on its way, too.
+void DeadMan::State::note_way(const Attached& attached, ArmedTransaction& armed, const Call& call) {
+  if (attached.passing == nullptr) return;
+  const Result<ChangeSet> way_back = attached.passing->way_back(armed.undo, call);
+  if (!way_back || way_back->empty()) return;
+  const std::scoped_lock lock(mutex);
+  JournalState next = journal.state();
+  add_changes(next.armed->way_back, *way_back);
+  armed.way_back = next.armed->way_back;
+  (void)write(std::move(next));  // else only what the apply may have left is put right after a kill
 }
 
 // A stop that the caller did not ask for came from here.
@@ -309,7 +320,8 @@ Result<Done> DeadMan::State::roll_back_armed(bool decided) {
   if (const auto found = driver(armed.driver); found) {
     const auto turn = turns.take_first(armed.driver);
     const Call call{.deadline = Time::clock::now() + kRollbackTry, .stop = {}};
-    result = roll_back(*(*found)->driver, armed.undo, guard, call, doubtful);
+    note_way(**found, armed, call);
+    result = roll_back(*(*found)->driver, all_undone(armed), guard, call, doubtful);
   } else {
     result = {armed.undo, found.error().text()};
   }
@@ -374,11 +386,17 @@ Result<Receipt> DeadMan::apply(const wire::ApplyRequest& request, const Call& ca
   TRY(const auto writer, state_->turns.take(kWriter, call));
   state_->roll_back_due();
   TRY(const auto turn, state_->turns.take(request.driver, call));
-  TRY_DONE(state_->arm(request, call));
+  const Call own{.deadline = call.deadline, .stop = writer->stop()};
+  const Result<ChangeSet> way_back = attached->passing == nullptr
+                                         ? Result<ChangeSet>(ChangeSet())
+                                         : attached->passing->way_back(request.changes, own);
+  if (!way_back) return state_->explain(way_back.error(), call, request.guard.epoch);
+  TRY_DONE(state_->arm(request, *way_back, call));
   Guard guard = request.guard;
   guard.undo_after.reset();  // by this, not by the driver
-  const Call own{.deadline = call.deadline, .stop = writer->stop()};
   Result<Receipt> out = attached->driver->apply(request.changes, guard, own);
+  if (const auto ended = state_->end_way(out); !ended)
+    out->notes.push_back("a rollback may bring ports up that were shut down since: " + ended.error().text());
   if (!out) return state_->explain(std::move(out.error()), call, request.guard.epoch);
   return out;
 }

@@ -7,6 +7,8 @@
 //   most one on the device, of whichever driver. An apply for another, for none, or for the same one by
 //   another driver is `conflict`. What was refused by the driver stays armed, as only the driver knows
 //   whether it wrote: its undo finds nothing to do.
+// - What an apply sets on its way (Passing: a port that is shut down meanwhile) is in the journal before it
+//   begins, and put right by the rollback if the apply did not end well.
 // - An apply without undo_after is `refused`: everything through an agent is armed.
 // - What is not settled in time is rolled back: the undo's changes in order, each only where its `was` holds
 //   (dead_man_rollback.hpp). A settlement that is repeated gets the same answer, the opposite one `conflict`;

@@ -49,6 +49,8 @@ class Rollback {
   }
 
   RolledBack run() {
+    const Result<Traits> traits = driver_.traits(call_);
+    orders_itself_ = traits && traits->orders_itself;
     const Result<Observation> before = observe(undo_);
     if (!before) return {undo_, before.error().text()};
     const bool pending = std::ranges::any_of(chains_, [&](const auto& one) {
@@ -89,7 +91,9 @@ class Rollback {
     const std::string group = group_of(first->path);
     std::set<Path> paths;
     auto end = first;
-    while (end != undo_.end() && group_of(end->path) == group && paths.insert(end->path).second) ++end;
+    while (end != undo_.end() && (orders_itself_ || group_of(end->path) == group) &&
+           paths.insert(end->path).second)
+      ++end;
     return end;
   }
 
@@ -110,8 +114,10 @@ class Rollback {
   void make(const ChangeSet& changes) {
     const Result<Receipt> receipt = driver_.apply(changes, guard_, call_);
     // A host policy, for one, refuses all changes of an apply for one of them.
-    const bool separately = !receipt && changes.size() > 1 && !call_.must_end(Time::clock::now()) &&
-                            schema_row(changes.front().path.row()).commit.empty();
+    const bool separately =
+        changes.size() > 1 && !call_.must_end(Time::clock::now()) &&
+        (orders_itself_ ? nothing_made(receipt)
+                        : !receipt && schema_row(changes.front().path.row()).commit.empty());
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (separately)
         make({changes[i]});
@@ -122,6 +128,11 @@ class Rollback {
       else if (receipt->outcomes[i].error)
         failed(changes[i], *receipt->outcomes[i].error);
     }
+  }
+
+  static bool nothing_made(const Result<Receipt>& receipt) {
+    return !receipt || std::ranges::all_of(receipt->outcomes,
+                                           [](const Receipt::Outcome& one) { return one.error.has_value(); });
   }
 
   void failed(const Change& change, const Error& why) { failures_.try_emplace(change.path, why.text()); }
@@ -156,11 +167,21 @@ class Rollback {
   const Guard& guard_;
   const Call& call_;
   std::set<Path>& doubtful_;
+  bool orders_itself_ = false;
   std::map<Path, std::vector<const Change*>> chains_;
   std::map<Path, std::string> failures_;
 };
 
 }  // namespace
+
+ChangeSet all_undone(const ArmedTransaction& armed) {
+  ChangeSet out = armed.undo;
+  std::set<Path> undone;
+  for (const Change& one : armed.undo) undone.insert(one.path);
+  for (const Change& one : armed.way_back)
+    if (undone.insert(one.path).second) out.push_back(one);
+  return out;
+}
 
 RolledBack roll_back(Driver& driver, const ChangeSet& undo, const Guard& guard, const Call& call,
                      std::set<Path>& doubtful) {

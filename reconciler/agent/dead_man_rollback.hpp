@@ -6,13 +6,15 @@
 // and the order of the rest was planned. What is restored already is not touched again: a guard (a port shut
 // down for a change) is set only if something is still to be restored. An entry that can't be read, or does
 // not show the change afterwards, is left. A row that shows a write only after a restart is written wherever
-// no other value than the transaction's shows.
+// no other value than the transaction's shows. A driver that orders changes itself (Traits::orders_itself)
+// gets all that are due together, and each alone if it makes none of them.
 #pragma once
 
 #include <set>
 #include <string>
 
 #include "drivers/driver.hpp"
+#include "reconciler/agent/journal.hpp"
 
 namespace lockstep::agent {
 
@@ -20,6 +22,9 @@ struct RolledBack {
   ChangeSet left;   // could not be rolled back; none: all is as it was
   std::string why;  // of the first of them
 };
+
+// The undo, and what an apply that ended half-way may have left beside it.
+ChangeSet all_undone(const ArmedTransaction& armed);
 
 // `doubtful`: entries of which an earlier try left neither value, by a write that failed; they are this
 // transaction's still. Kept between tries.

@@ -24,6 +24,7 @@ struct ArmedTransaction {
   std::string ticket;  // of the last attempt
   ChangeSet changes;   // of all attempts: what the device may hold of it
   ChangeSet undo;      // in the order in which it is made
+  ChangeSet way_back;  // of what an apply that has not ended may have left on its way (Passing)
   std::chrono::milliseconds undo_after{};
   std::chrono::nanoseconds deadline{};  // by CLOCK_BOOTTIME of this boot
   std::string boot_id;

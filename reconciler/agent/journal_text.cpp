@@ -34,16 +34,18 @@ Result<ChangeSet> read_changes(const Fields& fields, const char* name) {
 }
 
 Json armed_json(const ArmedTransaction& armed) {
-  return {{"transaction", armed.transaction},
-          {"driver", armed.driver},
-          {"ticket", armed.ticket},
-          {"changes", wire::changes_json(armed.changes)},
-          {"undo", wire::changes_json(armed.undo)},
-          {"undoAfterMs", armed.undo_after.count()},
-          {"deadlineNs", armed.deadline.count()},
-          {"bootId", armed.boot_id},
-          {"rollingBack", armed.rolling_back},
-          {"rollingBackSinceNs", armed.rolling_back_since.count()}};
+  Json out{{"transaction", armed.transaction},
+           {"driver", armed.driver},
+           {"ticket", armed.ticket},
+           {"changes", wire::changes_json(armed.changes)},
+           {"undo", wire::changes_json(armed.undo)},
+           {"undoAfterMs", armed.undo_after.count()},
+           {"deadlineNs", armed.deadline.count()},
+           {"bootId", armed.boot_id},
+           {"rollingBack", armed.rolling_back},
+           {"rollingBackSinceNs", armed.rolling_back_since.count()}};
+  if (!armed.way_back.empty()) out["wayBack"] = wire::changes_json(armed.way_back);
+  return out;
 }
 
 Result<ArmedTransaction> read_armed(const Json& json) {
@@ -54,6 +56,9 @@ Result<ArmedTransaction> read_armed(const Json& json) {
   TRY(out.ticket, fields.text("ticket"));
   TRY(out.changes, read_changes(fields, "changes"));
   TRY(out.undo, read_changes(fields, "undo"));
+  if (const Json* const way_back = fields.find("wayBack")) {
+    TRY(out.way_back, wire::changes_from_json(*way_back));
+  }
   TRY(out.undo_after, read_duration<std::chrono::milliseconds>(fields, "undoAfterMs"));
   TRY(out.deadline, read_duration<std::chrono::nanoseconds>(fields, "deadlineNs"));
   TRY(out.boot_id, fields.text("bootId"));

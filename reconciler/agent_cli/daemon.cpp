@@ -78,6 +78,10 @@ class Daemon {
     for (const DriverName name : config_.drivers) {
       LocalDevice target{.device = config_.device, .cluster = config_.cluster};
       if (config_.twin) target.twin = LocalDevice::InTwin{config_.twin->id, config_.twin->lldp};
+      target.sonic = {.databases = config_.sonic.databases,
+                      .config = config_.sonic.config,
+                      .checkpoints = config_.sonic.checkpoints,
+                      .models = config_.sonic.models};
       attached_.emplace(std::string(to_string(name)), attach_local(name, target));
     }
     std::map<std::string, Attached*> drivers;

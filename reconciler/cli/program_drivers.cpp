@@ -1,7 +1,6 @@
 #include "reconciler/cli/program_drivers.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "drivers/frr/config_text.hpp"
@@ -52,17 +51,8 @@ Attach attach(DriverName driver, Attached (*unattached)(const std::string&, bool
   };
 }
 
-// SONiC's models: where an operator says that they are, or where a switch has them. Empty: not here, and the
-// built-in rules judge.
-std::string sonic_models() {
-  constexpr const char* kOnSwitch = "/usr/local/yang-models";
-  if (const char* const named = std::getenv("LOCKSTEP_SONIC_YANG")) return named;
-  std::error_code unknown;
-  return std::filesystem::is_directory(kOnSwitch, unknown) ? kOnSwitch : "";
-}
-
-// None: it is in a twin, which has no SONiC, or nothing says where its Redis is.
-Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
+// A switch through its Redis. None: nothing says where that is, or it is in a twin, which has no SONiC.
+Result<std::optional<Attached>> attach_redis(const DriverTarget& target) {
   if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
   TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
@@ -95,7 +85,12 @@ DriverTable driver_table() {
                             .config_file = "frr.conf",
                             .config_text = frr_config_of,
                             .previews_collections = true};
-  table[DriverName::sonic] = {.attach = attach_sonic,
+  const Attach on_switch = attach(DriverName::sonic, unattached_sonic, agents);
+  table[DriverName::sonic] = {.attach =
+                                  [on_switch](const DriverTarget& target) {
+                                    return target.twin || target.connect.redis.said ? attach_redis(target)
+                                                                                    : on_switch(target);
+                                  },
                               .unattached = unattached_sonic,
                               .config_file = "config_db.json",
                               .config_text = sonic_config_of};

@@ -164,21 +164,23 @@ class Builder {
   // the changes, so the plan always writes it.
   void add_saves(Edges& edges) {
     const std::size_t given = pending_.size();
-    for (std::uint32_t i = 0; i < given; ++i) {
-      const RowId changed = pending_[i].path.row();
-      const auto& saver = columns_.saved_by(changed);
-      if (!saver || carrier(saver->row) != carrier(changed)) continue;
-      const Path path = with_keys_of(saver->row, pending_[i].path, saver->shared);
-      auto at = std::find_if(pending_.begin(), pending_.end(),
-                             [path](const AtomChange& one) { return one.path == path; });
-      if (at == pending_.end()) {
-        const Entry* const want = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
-        if (want == nullptr || !can_tell(path)) continue;
-        at = pending_.insert(at, {path, Value{}, want->value, want->origin, false});
-        note_read(path);
-      }
-      edges.emplace_back(i, static_cast<std::uint32_t>(at - pending_.begin()));
+    for (std::uint32_t i = 0; i < given; ++i)
+      for (const Columns::Reference& saver : columns_.saved_by(pending_[i].path.row()))
+        add_save(i, saver, edges);
+  }
+
+  void add_save(std::uint32_t changed, const Columns::Reference& saver, Edges& edges) {
+    if (carrier(saver.row) != carrier(pending_[changed].path.row())) return;
+    const Path path = with_keys_of(saver.row, pending_[changed].path, saver.shared);
+    auto at = std::find_if(pending_.begin(), pending_.end(),
+                           [path](const AtomChange& one) { return one.path == path; });
+    if (at == pending_.end()) {
+      const Entry* const want = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
+      if (want == nullptr || !can_tell(path)) return;
+      at = pending_.insert(at, {path, Value{}, want->value, want->origin, false});
+      note_read(path);
     }
+    edges.emplace_back(changed, static_cast<std::uint32_t>(at - pending_.begin()));
   }
 
   std::string carrier(RowId row) const { return device_.carrier ? device_.carrier(row) : std::string(); }
@@ -293,6 +295,7 @@ class Builder {
     const std::string driver = carrier(row);
     if (columns.commit.empty()) {
       owner_[at] = new_atom(driver);
+      out_.atoms[owner_[at]].apart = columns.saves_once_kept;
       add(owner_[at], pending_[at]);
       return;
     }

@@ -94,7 +94,7 @@ Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
     for (std::size_t i = 0; !one.saves.empty() && i < kSchema.size(); ++i) {
       const Row& saved = rows(static_cast<RowId>(i));
       if (saved.is_saved_by(one.saves) && is_written(static_cast<RowId>(i)))
-        saved_by_[i] = Reference{static_cast<RowId>(saver), shared_keys(saved.pattern, one.pattern)};
+        saved_by_[i].push_back({static_cast<RowId>(saver), shared_keys(saved.pattern, one.pattern)});
     }
   }
 }

@@ -68,9 +68,9 @@ class Columns {
   // The number of leading keys that identify a commit unit of this row.
   std::size_t commit_keys(RowId id) const { return commit_keys_[id]; }
   bool is_written(RowId id) const;
-  // The row that must be written after each change of this one; none: its changes are persistent by
-  // themselves.
-  const std::optional<Reference>& saved_by(RowId id) const { return saved_by_[id]; }
+  // The rows that must be written after each change of this one, each where the same driver has it; none: its
+  // changes are persistent by themselves.
+  const std::vector<Reference>& saved_by(RowId id) const { return saved_by_[id]; }
   // Collections whose members mean that their port or device has traffic: addresses, neighbours, routes.
   const std::vector<RowId>& traffic_collections() const { return traffic_collections_; }
   const PriorityRows& priority_rows() const { return priority_rows_; }
@@ -82,7 +82,7 @@ class Columns {
   const Row& (*row_)(RowId);
   std::vector<std::optional<Reference>> refers_to_;
   std::vector<std::optional<GuardColumn>> guards_;
-  std::vector<std::optional<Reference>> saved_by_;
+  std::vector<std::vector<Reference>> saved_by_;
   std::vector<std::size_t> commit_keys_;
   std::vector<RowId> traffic_collections_;
   PriorityRows priority_rows_;

@@ -1,9 +1,15 @@
 #include "reconciler/local/local_drivers.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "drivers/frr/driver.hpp"
 #include "drivers/host_policy/policed.hpp"
 #include "drivers/linux/driver.hpp"
 #include "drivers/posix/machine_id.hpp"
+#include "drivers/sonic/driver.hpp"
+#include "drivers/sonic/saved_config.hpp"
+#include "drivers/sonic/yang_models.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/twin.hpp"
 
@@ -44,13 +50,36 @@ Attached frr_of(const LocalDevice& target) {
   return make_frr_driver(std::move(out));
 }
 
+Attached sonic_of(const LocalDevice& target) {
+  const LocalDevice::SonicFiles& said = target.sonic;
+  const auto place = [](const std::string& of_config, std::string_view usual) {
+    return of_config.empty() ? std::string(usual) : of_config;
+  };
+  return make_sonic_driver({.device = target.device,
+                            .databases = {},
+                            .models = said.models.empty() ? sonic_models() : said.models,
+                            .database_file = place(said.databases, sonic::kDatabaseConfigFile),
+                            .saved_file = place(said.config, sonic::kSavedConfigFile),
+                            .checkpoints = place(said.checkpoints, sonic::kCheckpointFolder)});
+}
+
 }  // namespace
+
+std::string sonic_models() {
+  constexpr const char* kOnSwitch = "/usr/local/yang-models";
+  if (const char* const named = std::getenv("LOCKSTEP_SONIC_YANG")) return named;
+  std::error_code unknown;
+  return std::filesystem::is_directory(kOnSwitch, unknown) && sonic::why_no_libyang().empty() ? kOnSwitch
+                                                                                              : "";
+}
 
 std::string this_machine() { return "machine-" + machine_id(); }
 
 // Changes to this machine are subject to its policy; a twin consists of its own namespaces.
 Attached attach_local(DriverName driver, const LocalDevice& target) {
-  Attached attached = driver == DriverName::frr ? frr_of(target) : linux_of(target);
+  Attached attached = driver == DriverName::frr     ? frr_of(target)
+                      : driver == DriverName::sonic ? sonic_of(target)
+                                                    : linux_of(target);
   attached.machine = target.twin ? "twin-" + target.twin->id : this_machine();
   if (target.twin) return attached;
   return under_host_policy(std::move(attached), {target.device, target.cluster, driver},

@@ -19,10 +19,22 @@ struct LocalDevice {
   std::string device;
   std::string cluster;           // the name that the specs give it
   std::optional<InTwin> twin{};  // none: this machine
+  // Files of a SONiC switch; empty: where SONiC has them.
+  struct SonicFiles {
+    std::string databases{};
+    std::string config{};
+    std::string checkpoints{};
+    std::string models{};
+  };
+  SonicFiles sonic{};
 };
 
-// Of linux and frr. Attached::machine is set.
+// Of linux, frr and sonic. Attached::machine is set.
 Attached attach_local(DriverName driver, const LocalDevice& target);
+
+// SONiC's YANG models: where LOCKSTEP_SONIC_YANG says that they are, or where a switch has them. Empty: they
+// are not here, or libyang is not.
+std::string sonic_models();
 
 // As Attached::machine has it, of this machine.
 std::string this_machine();

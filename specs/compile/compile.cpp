@@ -63,7 +63,10 @@ class Compiler {
     make_intents(numbers);
     if (made_ > c_.options.max_entries) return refuse_numbered();
     Exceptions exceptions(c_, covered_);
-    for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
+    for (DeviceIndex i = 0; i < out_.intents.size(); ++i) {
+      exceptions.apply(i, out_.intents[i]);
+      want_saved(i, out_.intents[i]);
+    }
     if (exceptions.override_any(row("interface[*]/mtu"))) check_path_mtus(c_, out_.intents);
     if (exceptions.override_any(row("bgp/neighbor[*]/hold")) ||
         exceptions.override_any(row("bgp/neighbor[*]/keepalive")))
@@ -89,6 +92,7 @@ class Compiler {
   void refuse_numbered();
   void make_intents(const std::vector<FabricNumbers>& numbers);
   void make_intent(DeviceIndex device, NumberedEntries& numbered);
+  void want_saved(DeviceIndex device, Intent& intent);
 
   const Catalog& catalog_;
   Compiled& out_;
@@ -378,6 +382,22 @@ void Compiler::make_intents(const std::vector<FabricNumbers>& numbers) {
   std::vector<std::jthread> others;
   for (DeviceIndex part = 1; part < threads; ++part) others.emplace_back(work, part);
   work(0);
+}
+
+// On a SONiC switch that is reached through something that can write its files.
+void Compiler::want_saved(DeviceIndex device, Intent& intent) {
+  constexpr RowId kSaved = row("switch-config/saved");
+  const TopologyDevice& self = out_.topology.devices[device];
+  const DeviceSet& set = catalog_.device_sets[self.set];
+  const bool has_files = set.connect.said && (set.connect->agent.said || set.connect->local.value);
+  if (c_.twin || !has_files || !has_driver(self, DriverName::sonic)) return;
+  const bool any = std::ranges::any_of(intent.want.entries(), [](const Entry& entry) {
+    const Row& one = schema_row(entry.path.row());
+    return one.facet == Facet::config && one.is_saved_by(schema_row(kSaved).saves);
+  });
+  if (!any) return;
+  const OriginId origin = origins_.of(c_.device_sets[self.set], set.drivers.front(), rule::switch_saved);
+  intent.want.set(Path(kSaved, {}), Value::present(), origin);
 }
 
 }  // namespace

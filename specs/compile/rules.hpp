@@ -42,6 +42,7 @@ inline constexpr std::string_view session = "session-up";
 inline constexpr std::string_view session_timers = "session-timers";
 inline constexpr std::string_view daemon = "daemon-answers";
 inline constexpr std::string_view saved = "routing-saved";
+inline constexpr std::string_view switch_saved = "switch-saved";
 inline constexpr std::string_view ecmp_routes = "ecmp-routes";
 inline constexpr std::string_view ecmp_paths = "ecmp-paths";
 inline constexpr std::string_view owned_whole = "owned-whole";
@@ -129,6 +130,9 @@ inline constexpr std::array kRules{
     RuleText{rule::saved,
              "what FRR runs must be in the file that its next start loads: else an old value comes back "
              "with it"},
+    RuleText{rule::switch_saved,
+             "SONiC keeps its configuration in memory: its next boot loads a file, which must have what is "
+             "configured"},
     RuleText{rule::ecmp_routes,
              "every other leaf's block must be in the kernel's table over all shortest paths that go up and "
              "then down"},

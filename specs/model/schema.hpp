@@ -117,6 +117,9 @@ struct Row {
   // "bgp bfd-profile[*]": the entry exists while these rows (and their parts) are saved across a restart.
   // Written after each change of them, and never rolled back.
   std::string_view saves = "";
+  // Of a row that saves: in a step of its own, once the changes have been kept. A restart before that brings
+  // back what was there before them.
+  bool saves_once_kept = false;
   std::array<Rung, 4> rungs{};
   bool collection = false;  // a member of a collection: a claim may own the collection whole
   Power power = Power::none;

@@ -263,6 +263,7 @@ inline std::vector<Sample> samples() {
       {"routing-config/saved", there},
       {"rule[1000]", text("from 10.64.0.1/32 lookup 100"), text("from 10.64.0.1/32 lookup 101")},
       {"service[lldpd]", text("running"), text("stopped")},
+      {"switch-config/saved", there},
       {"sysctl[net.ipv4.conf.rail0.rp_filter]", text("2"), text("1")},
       {"vlan[10]", there},
       {"vlan[10]/gateway", text("10.10.0.1/24"), text("10.10.0.2/24"), {{"vlan[10]", there}}},

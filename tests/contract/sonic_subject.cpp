@@ -27,12 +27,14 @@ class Sonic final : public Subject {
     set({"BUFFER_POOL|ingress_lossless_pool", "type", "ingress", "mode", "dynamic", "size", "30000000"});
     set({"SCHEDULER|scheduler.0", "type", "DWRR", "weight", "14"});
     attach(redis_.server());
-    never_unset = {"interface[*]/speed",  // SONiC's model of a port requires it
-                                          // A profile has both, or none.
+    never_unset = {"switch-config/saved", "interface[*]/speed",  // SONiC's model of a port requires it
+                                                                 // A profile has both, or none.
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
                    "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff"};
     keeps_a_default = {"interface[*]/class[*]/ecn-probability", "interface[*]/buffer[*]/dynamic-threshold"};
-    follow = {"interface[*]/trust"};
+    follow = {"interface[*]/trust", "switch-config/saved"};
+    const Change save{*Path::parse("switch-config/saved"), {}, Value::present(), 0};
+    (void)attached.driver->apply({save}, {}, sonic::patient());
   }
   std::string foreign() override {
     std::string out;
@@ -66,7 +68,10 @@ class Sonic final : public Subject {
   void attach(const sonic::RedisServer& config) {
     sonic::DatabaseConfig databases = usual_databases(redis_.server());
     databases.databases.at("CONFIG_DB").server = config;
-    attached = make_sonic_driver({.device = "sw1", .databases = std::move(databases)});
+    attached = make_sonic_driver({.device = "sw1",
+                                  .databases = std::move(databases),
+                                  .saved_file = redis_.folder() + "/config_db.json",
+                                  .checkpoints = redis_.folder() + "/checkpoints"});
   }
 
   sonic::RedisProcess redis_;

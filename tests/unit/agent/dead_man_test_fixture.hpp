@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -28,11 +29,15 @@ inline Path entry(const std::string& text) { return *Path::parse(text); }
 inline Value number(std::int64_t value) { return Value::integer(value); }
 
 // Makes changes one at a time, and stops between two when asked to.
-class StoppableDriver final : public Driver, public Remedy {
+class StoppableDriver final : public Driver, public Remedy, public Passing {
  public:
   explicit StoppableDriver(const std::string& name) : device("gpu1", 1) { device.driver_name = name; }
 
-  Result<Traits> traits(const Call& call) override { return device.traits(call); }
+  Result<Traits> traits(const Call& call) override {
+    Result<Traits> out = device.traits(call);
+    if (out) out->orders_itself = orders_itself;
+    return out;
+  }
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
     if (at) at("observe", call);
     if (dead) return Error{ErrorKind::transient, "killed"};
@@ -49,6 +54,8 @@ class StoppableDriver final : public Driver, public Remedy {
       if (forbidden.contains(one.path)) return Error{ErrorKind::denied, one.path.text() + " is forbidden"};
     Receipt out{guard.ticket, {}, {}};
     Guard each = guard;
+    TRY(const ChangeSet way_back, this->way_back(changes, {}));
+    for (const Change& one : way_back) device.set(one.path, one.was);
     for (const Change& one : changes) {
       if (at) at("write", call);
       if (dead) return Error{ErrorKind::unknown_outcome, "killed"};
@@ -62,6 +69,15 @@ class StoppableDriver final : public Driver, public Remedy {
     }
     if (at) at("written", call);
     if (dead) return Error{ErrorKind::unknown_outcome, "killed"};
+    for (const Change& one : way_back) device.set(one.path, one.want);
+    return out;
+  }
+  Result<ChangeSet> way_back(const ChangeSet& changes, const Call&) override {
+    ChangeSet out;
+    for (const Path path : on_the_way)
+      if (device.truth().value(path) == Value::boolean(true) &&
+          std::ranges::none_of(changes, [path](const Change& one) { return one.path == path; }))
+        out.push_back({path, Value::boolean(false), Value::boolean(true), 0});
     return out;
   }
   Result<Done> settle(std::string_view, Settlement, const Call&) override {
@@ -76,7 +92,9 @@ class StoppableDriver final : public Driver, public Remedy {
 
   SimulatedDevice device;
   std::function<void(const std::string& moment, const Call& call)> at;  // before it happens
-  bool dead = false;  // the agent was killed: nothing happens
+  bool orders_itself = false;
+  std::set<Path> on_the_way;  // set to false by every apply, and back to true at its end
+  bool dead = false;          // the agent was killed: nothing happens
   std::set<Path> unreadable;
   std::set<Path> forbidden;  // an apply of one of them is refused as a whole
   std::vector<ChangeSet> applies;
@@ -89,6 +107,7 @@ class AgentUnderTest {
     for (const char* const name : {"linux", "frr"}) {
       drivers_[name] = std::make_unique<StoppableDriver>(name);
       attached_[name].remedy = drivers_[name].get();
+      attached_[name].passing = drivers_[name].get();
       attached_[name].driver = std::make_unique<Through>(*drivers_[name]);
     }
     start();

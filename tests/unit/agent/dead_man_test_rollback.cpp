@@ -83,6 +83,68 @@ TEST_F(DeadManRollback, TouchesNothingWhereNothingIsToBeRestored) {
   EXPECT_TRUE(agent_.linux().applies.empty()) << "the port is not shut for nothing";
 }
 
+TEST_F(DeadManRollback, ADriverThatOrdersItselfGetsAllAtOnce) {
+  arm(both_);
+  agent_.linux().orders_itself = true;
+  EXPECT_TRUE(undo());
+  ASSERT_EQ(agent_.linux().applies.size(), 1U);
+  EXPECT_EQ(agent_.linux().applies[0], reverse_of(both_));
+}
+
+TEST_F(DeadManRollback, WhatCanNotBeMadeTogetherIsMadeAsFarAsItCan) {
+  arm(both_);
+  agent_.linux().orders_itself = true;
+  agent_.linux().forbidden.insert(tos_);
+  EXPECT_EQ(kind_of(undo()), "transient");
+  EXPECT_EQ(agent_.have(mtu_), number(1500));
+  EXPECT_EQ(agent_.have(tos_), number(106));
+  agent_.linux().forbidden.clear();
+  EXPECT_TRUE(undo());
+  EXPECT_EQ(agent_.have(tos_), number(0));
+}
+
+// A port that was shut down for a change of something else, by a driver that died then: at each moment.
+TEST_F(DeadManRollback, WhatAnApplySetOnItsWayIsPutRight) {
+  int shut = 0;  // found so by the agent that came after
+  for (int moment = 0; moment < 12; ++moment) {
+    name_ = "m" + std::to_string(moment);
+    device().set(mtu_, number(1500));
+    device().set(up_, kUp);
+    agent_.linux().on_the_way = {up_};
+    agent_.kill_at(moment);
+    (void)agent_.apply({both_[0]}, armed(name_, reverse_of({both_[0]})));
+    const bool killed = agent_.is_killed();
+    const bool was_shut = agent_.have(up_) == kShut;
+    agent_.restart();
+    agent_.kill_at(1);  // in the rollback as well
+    agent_.pass(kUndoAfter + minutes(1));
+    agent_.restart();
+    agent_.pass(minutes(1));
+    EXPECT_EQ(agent_.have(mtu_), number(1500)) << moment;
+    EXPECT_EQ(agent_.have(up_), kUp) << moment;
+    EXPECT_FALSE(agent_.journal().armed) << moment;
+    if (!killed) {
+      EXPECT_GT(shut, 0);
+      return;
+    }
+    shut += was_shut ? 1 : 0;
+  }
+  FAIL() << "it was killed at every moment";
+}
+
+// Once an apply has ended well, a port that is down was shut by another hand.
+TEST_F(DeadManRollback, LeavesAPortDownThatSomebodyHasShutSince) {
+  agent_.linux().on_the_way = {up_};
+  arm(both_);
+  EXPECT_EQ(agent_.have(up_), kUp);
+  EXPECT_TRUE(agent_.journal().armed->way_back.empty());
+  device().set(up_, kShut);
+  agent_.linux().on_the_way.clear();
+  EXPECT_TRUE(undo());
+  EXPECT_EQ(agent_.have(mtu_), number(1500));
+  EXPECT_EQ(agent_.have(up_), kShut);
+}
+
 TEST_F(DeadManRollback, NeverSplitsACommitUnit) {
   const auto share = [](const char* of) { return entry(std::string("interface[") + of + "/share"); };
   ChangeSet undo_changes;

@@ -32,6 +32,7 @@ JournalState full_state() {
                                .ticket = "e3-c1-s2-1",
                                .changes = changes,
                                .undo = {changes[1], changes[0]},
+                               .way_back = {changes[2]},
                                .undo_after = std::chrono::minutes(2),
                                .deadline = std::chrono::hours(100'000),
                                .boot_id = "boot1",
@@ -58,7 +59,7 @@ std::string held(const JournalState& state) {
            std::to_string(armed->undo_after.count()) + " " + std::to_string(armed->deadline.count()) + " " +
            std::to_string(static_cast<int>(armed->rolling_back)) + " " +
            std::to_string(armed->rolling_back_since.count()) + "\n" + held(armed->changes) + "undo\n" +
-           held(armed->undo);
+           held(armed->undo) + "way back\n" + held(armed->way_back);
   for (const SettledTransaction& one : state.settled)
     out += "settled " + one.transaction + " " + std::to_string(static_cast<int>(one.settlement)) + " " +
            std::to_string(one.at.count()) + "\n";

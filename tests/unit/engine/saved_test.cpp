@@ -73,6 +73,23 @@ TEST(SavedConfiguration, IsPlannedAfterTheChangesItSaves) {
             "  routing-config/saved: (none) -> present\n");
 }
 
+// A switch that boots from a file: until a change is kept, a boot brings back what was there before it.
+TEST(SavedConfiguration, OfASwitchIsAStepOfItsOwnAfterWhatItSavesWasKept) {
+  Leaf leaf;
+  constexpr const char* kFile = "switch-config/saved";
+  leaf.cluster.devices["leaf0"]->set(entry(kFile), there());
+  leaf.cluster.want("leaf0", kFile, there());
+  leaf.cluster.want("leaf0", "interface[swp1]/mtu", number(9000));
+  leaf.cluster.want("leaf0", "interface[swp2]/mtu", number(9000));
+  const Plan plan = leaf.cluster.plan();
+  EXPECT_EQ(plan_lines(plan),
+            "step 1 leaf0 by sim wave 1 traffic\n"
+            "  interface[swp1]/mtu: (none) -> 9000\n"
+            "  interface[swp2]/mtu: (none) -> 9000\n"
+            "step 2 leaf0 by sim wave 1 none after 1\n"
+            "  switch-config/saved: (none) -> present\n");
+}
+
 TEST(SavedConfiguration, IsNotPlannedWhenUnaffectedOrNotDesired) {
   Leaf leaf;
   leaf.cluster.want("leaf0", "interface[swp1]/mtu", number(9000));

@@ -249,6 +249,20 @@ TEST(Transitions, OfEcnMarkOnlyWhileAllHostsReact) {
   }));
 }
 
+// A buffer and the marking of its class are written whole: no order is right where both grow in one threshold
+// and shrink in another.
+bool has_one_order(const FabricSettings& old, const FabricSettings& wanted) {
+  return std::ranges::none_of(wanted.lossless, [&](const auto& priority) {
+    const auto& was = old.lossless.at(priority.first);
+    const auto& now = priority.second;
+    const bool grows =
+        (now.size > was.size || now.xoff > was.xoff) && (now.kmax > was.kmax || now.kmin > was.kmin);
+    const bool shrinks =
+        (now.size < was.size || now.xoff < was.xoff) && (now.kmax < was.kmax || now.kmin < was.kmin);
+    return grows && shrinks;
+  });
+}
+
 TEST(Transitions, OfThresholdsAndBuffersKeepTheirOrder) {
   EXPECT_TRUE(rc::check([] {
     FabricSettings old = random_settings(true);
@@ -261,7 +275,7 @@ TEST(Transitions, OfThresholdsAndBuffersKeepTheirOrder) {
       one.kmin = one.kmax - static_cast<std::int64_t>(below(3)) * 512;
       one.size = one.xoff + static_cast<std::int64_t>(below(20)) * 1024;
     }
-    check(old, wanted);
+    check(old, wanted, has_one_order(old, wanted));
   }));
 }
 

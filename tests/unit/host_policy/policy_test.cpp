@@ -109,6 +109,23 @@ TEST(HostPolicy, AFirmwareSettingIsMatchedByItsDevlinkParameterName) {
             std::string::npos);
 }
 
+TEST(HostPolicy, RawRowsOfASwitchNeedTheirTable) {
+  const auto raw = [](const char* driver, const char* name) {
+    return Change{Path(row("raw[*][*]"), {driver, name}), {}, Value::text("x")};
+  };
+  const Change vlan = raw("sonic", "VLAN|Vlan20 vlanid");
+  EXPECT_EQ(why(HostPolicy::by_default("leaf0"), vlan),
+            "table of CONFIG_DB 'VLAN' is not among spec.tables (the default: there is no "
+            "/etc/lockstep/host.yaml)");
+  const HostPolicy policy = policy_of("\n  tables: {allow: [VLAN, \"BUFFER_*\"], refuse: [BUFFER_POOL]}\n");
+  EXPECT_EQ(why(policy, vlan), "allowed");
+  EXPECT_EQ(why(policy, raw("sonic", "BUFFER_PG|Ethernet0|3 profile")), "allowed");
+  EXPECT_EQ(why(policy, raw("sonic", "BUFFER_POOL|egress_lossy_pool size")),
+            "table of CONFIG_DB 'BUFFER_POOL' is refused, at host.yaml:5:48");
+  EXPECT_NE(why(policy, raw("sonic", "FEATURE|telemetry state")), "allowed") << "it starts containers";
+  EXPECT_NE(why(policy, raw("linux", "VLAN|Vlan20 vlanid")), "allowed") << "no rule is for that";
+}
+
 TEST(HostPolicy, EveryWritableSettingDeclaresItsPower) {
   for (const Row& row : kSchema) {
     const bool read_only = row.facet == Facet::effect || row.takes == Takes::read_only;

@@ -1,0 +1,56 @@
+// The part of map.hpp that holds a configuration against another: what is saved, and the way to it.
+#include <algorithm>
+
+#include "drivers/sonic/map.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::sonic {
+namespace {
+
+constexpr RowId kSaved = row("switch-config/saved");
+constexpr RowId kAdmin = row("interface[*]/admin");
+
+Tree settings_in(const ConfigDb& config, const Scope& scope) {
+  TreeBuilder tree;
+  add_entries(config, scope, tree);
+  return tree.build();
+}
+
+}  // namespace
+
+RowId saving_row() { return kSaved; }
+void add_saved(TreeBuilder& tree) { tree.add(Path(kSaved, {}), Value::present()); }
+Incapable unsavable() {
+  return {kSaved, {}, "the switch's files can't be reached from here: lockstep-agent there can"};
+}
+
+std::string first_difference(const ConfigDb& running, const ConfigDb& saved, const Scope& scope) {
+  if (running == saved) return {};
+  const Scope all{.rows = {}, .named = scope.named};
+  const Tree now = settings_in(running, all);
+  const Tree then = settings_in(saved, all);
+  const std::vector<Incapable> computed = incapable_of(running, all);
+  for (const Tree* const tree : {&now, &then})
+    for (const Entry& one : tree->entries()) {
+      const Path path = one.path;
+      if (now.value(path) == then.value(path) || lockstep::incapable_of(computed, path) != nullptr) continue;
+      return path.text() + " is " + now.value(path).to_string() + ", and " + then.value(path).to_string() +
+             " there";
+    }
+  return {};
+}
+
+Change coming_up(const std::string& port) {
+  return {Path(kAdmin, {port}), Value::boolean(false), Value::boolean(true), 0};
+}
+
+ChangeSet settings_of(const Tree& have) {
+  const std::vector<RowId> rows = rows_written();
+  ChangeSet out;
+  for (const Entry& one : have.entries())
+    if (one.path.row() != kSaved && std::ranges::find(rows, one.path.row()) != rows.end())
+      out.push_back({one.path, {}, one.value, 0});
+  return out;
+}
+
+}  // namespace lockstep::sonic
