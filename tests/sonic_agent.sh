@@ -47,10 +47,12 @@ done
 for number in 0 1; do redis HSET "PORT|up$number" lanes "9$number" speed 400000 mtu 9100 admin_status up >/dev/null; done
 redis HSET "DEVICE_METADATA|localhost" hostname leaf0 frr_mgmt_framework_config true >/dev/null
 redis HSET "BUFFER_POOL|ingress_lossless_pool" type ingress mode dynamic size 40000000 >/dev/null
-redis HSET "VLAN|Vlan7" vlanid 7 >/dev/null
+redis HSET "VLAN|Vlan7" vlanid 7 description storage >/dev/null
 redis SET CONFIG_DB_INITIALIZED 1 >/dev/null
+ends_with_this python3 -B "$sources/tests/redis_kill_point.py" "$work/passed.sock" "$work/redis.sock" "$work"
+until_true 20 "the way to Redis" test -S "$work/passed.sock"
 cat >"$work/database_config.json" <<JSON
-{"INSTANCES": {"redis": {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": "$work/redis.sock"}},
+{"INSTANCES": {"redis": {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": "$work/passed.sock"}},
  "DATABASES": {"APPL_DB": {"id": 0, "separator": ":", "instance": "redis"},
                "CONFIG_DB": {"id": 4, "separator": "|", "instance": "redis"},
                "STATE_DB": {"id": 6, "separator": "|", "instance": "redis"}}}
@@ -85,40 +87,15 @@ start_agent() {
   until_true 20 "the agent is ready: $(cat "$work/agent.log")" test -e "$work/ready"
 }
 plan_changes() { "$lockstep" plan "$specs" --only leaf0 -o json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["summary"]["changes"])'; }
+plan_steps() { "$lockstep" plan "$specs" --only leaf0 -o json 2>/dev/null | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["steps"]))'; }
 saved() { python3 -c 'import json,sys; print(json.load(open("/etc/sonic/config_db.json"))'"$1"')'; }
 
 start_agent
-before=$(dump)
 [ "$(plan_changes)" -gt 20 ] || fail "there is nothing to plan"
 expect 2 "switch-config/saved" "$lockstep" plan "$specs" --only leaf0 --details
 [ ! -e /etc/sonic/config_db.json ] || fail "a plan has saved something"
 
-# Whatever is killed at whatever moment before the change is kept: it is rolled back, and nothing was saved.
-# killed_in_mid_change WRITES: after so many of its transactions, the agent and the controller are killed.
-killed_in_mid_change() {
-  local seen=0 controller
-  coproc MONITOR { exec setpriv --pdeathsig KILL -- redis-cli -s "$work/redis.sock" MONITOR; }
-  read -r _ <&"${MONITOR[0]}" # OK: it listens
-  "$lockstep" apply "$specs" "${approved[@]}" </dev/null >"$work/killed.log" 2>&1 &
-  controller=$!
-  while [ "$seen" -lt "$1" ] && read -r -t 60 line <&"${MONITOR[0]}"; do
-    case $line in *'"EXEC"'*) seen=$((seen + 1)) ;; esac
-  done
-  kill -KILL "$agent_process" "$controller" 2>/dev/null || true
-  kill "$MONITOR_PID"
-  wait "$agent_process" "$controller" "$MONITOR_PID" 2>/dev/null || true
-  [ "$seen" = "$1" ] || fail "only $seen transactions: $(cat "$work/killed.log")"
-}
-is_as_before() { [ "$(dump)" = "$before" ]; }
-for writes in 2 5; do
-  killed_in_mid_change $writes
-  is_as_before && fail "nothing was changed when it was killed after $writes transactions"
-  start_agent
-  until_true 60 "the rollback after $writes transactions; $(diff <(echo "$before") <(dump) || true)" is_as_before || true
-  [ ! -e /etc/sonic/config_db.json ] || fail "what was not kept has been saved"
-done
-
-expect 0 "steps done" "$lockstep" apply "$specs" "${approved[@]}"
+expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
 [ "$(plan_changes)" = 0 ] || fail "a second plan is not empty"
 [ "$(redis HGET "PORT_QOS_MAP|swp1" pfc_enable)" = 3 ] || fail "PFC is not on"
 [ "$(redis HGET "PORT|swp1" admin_status)" = up ] || fail "a port is left down"
@@ -127,10 +104,41 @@ expect 0 "steps done" "$lockstep" apply "$specs" "${approved[@]}"
 checkpoints=(/etc/sonic/checkpoints/lockstep-*.cp.json)
 [ -e "${checkpoints[0]}" ] || fail "there is no checkpoint"
 
+# Whatever is killed at whatever moment before the change is kept: it is rolled back, and nothing was saved. The change is one
+# step, for which every port is shut down in turn.
+before=$(dump)
+before_saved=$(cat /etc/sonic/config_db.json)
+sed -i 's/bandwidth: 60%/bandwidth: 70%/; s/bandwidth: 40%/bandwidth: 30%/' "$specs/roce.yaml"
+[ "$(plan_steps)" = 2 ] || fail "the change is $(plan_steps) steps, and not one and one that saves"
+# killed_in_mid_change N: the agent and the controller are killed instead of their Nth transaction.
+killed_in_mid_change() {
+  local controller
+  rm -f "$work/reached"
+  echo "$1" >"$work/at"
+  "$lockstep" apply "$specs" "${approved[@]}" </dev/null >"$work/killed.log" 2>&1 &
+  controller=$!
+  until_true 60 "transaction $1: $(cat "$work/killed.log")" test -e "$work/reached" || true
+  kill -KILL "$agent_process" "$controller"
+  wait "$agent_process" "$controller" 2>/dev/null || true
+  rm -f "$work/at"
+}
+is_as_before() { [ "$(dump)" = "$before" ]; }
+for number in 2 6; do
+  killed_in_mid_change $number
+  is_as_before && fail "nothing had been changed before transaction $number"
+  start_agent
+  until_true 60 "the rollback of what came before transaction $number: $(diff <(echo "$before") <(dump) || true)" is_as_before || true
+  [ "$(cat /etc/sonic/config_db.json)" = "$before_saved" ] || fail "what was not kept has been saved"
+done
+
+expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
+[ "$(plan_changes)" = 0 ] || fail "a plan after the kills is not empty"
+[ "$(cat /etc/sonic/config_db.json)" != "$before_saved" ] || fail "what was kept is not saved"
+
 # What somebody else has changed and not saved would be lost or come back at the next boot.
 redis HSET "PORT|swp1" mtu 1500 >/dev/null
 expect 2 "interface[swp1]/mtu" "$lockstep" drift "$specs" --only leaf0
-expect 0 "steps done" "$lockstep" apply "$specs" "${approved[@]}"
+expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
 [ "$(saved '["PORT"]["swp1"]["mtu"]')" = 9000 ] || fail "it is not saved again"
 python3 - <<'PY'
 import json
@@ -139,26 +147,26 @@ config["PORT"]["swp1"]["mtu"] = "1400"
 json.dump(config, open("/etc/sonic/config_db.json", "w"), indent=4)
 PY
 expect 2 "switch-config/saved" "$lockstep" drift "$specs" --only leaf0
-expect 0 "steps done" "$lockstep" apply "$specs" "${approved[@]}"
+expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
 [ "$(saved '["PORT"]["swp1"]["mtu"]')" = 9000 ] || fail "the saved file is left wrong"
 
 # The switch's owner says which tables raw: may set; the default is none.
 python3 - "$specs/devices.yaml" <<'PY'
 import re, sys
 text = open(sys.argv[1]).read()
-text = re.sub(r"(names: leaf\[0-1\]\n)", r'\1  raw: [{driver: sonic, names: leaf0, set: {"VLAN|Vlan7": {vlanid: 8}}}]\n', text, count=1)
+text = re.sub(r"(names: leaf\[0-1\]\n)", r'\1  raw: [{driver: sonic, names: leaf0, set: {"VLAN|Vlan7": {description: compute}}}]\n', text, count=1)
 open(sys.argv[1], "w").write(text)
 PY
 expect 1 "table of CONFIG_DB 'VLAN' is not among spec.tables" "$lockstep" apply "$specs" "${approved[@]}"
-[ "$(redis HGET "VLAN|Vlan7" vlanid)" = 7 ] || fail "a table was changed against the switch's policy"
+[ "$(redis HGET "VLAN|Vlan7" description)" = storage ] || fail "a table was changed against the switch's policy"
 mkdir -p /etc/lockstep
 cat >/etc/lockstep/host.yaml <<'YAML'
 apiVersion: lockstep.dev/v1alpha1
 kind: HostPolicy
 spec: {device: leaf0, tables: {allow: [VLAN]}}
 YAML
-expect 0 "steps done" "$lockstep" apply "$specs" "${approved[@]}"
-[ "$(saved '["VLAN"]["Vlan7"]["vlanid"]')" = 8 ] || fail "raw: is not saved"
+expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
+[ "$(saved '["VLAN"]["Vlan7"]["description"]')" = compute ] || fail "raw: is not saved"
 
 kill "$agent_process"
 wait "$agent_process" || fail "the agent ended with $?"
