@@ -39,6 +39,7 @@ inline constexpr NoDriverYet kNoDriverYet[] = {
     {"interface[*]/autoneg", kHardware},
     {"interface[*]/breakout", kAppliance},
     {"buffer-headroom", kAppliance},
+    {"counter-group[", kAppliance},
     {"buffer-pool[", kAppliance},
     {"interface[*]/buffer[", kHardware},
     {"interface[*]/setting[", kHardware},
@@ -64,6 +65,7 @@ inline constexpr NoDriverYet kNoDriverYet[] = {
     {"kernel/parameter[", kByHand},
     {"kernel/version", kByHand},
     {"load-balancing/", kAppliance},
+    {"pfc-watchdog/", kAppliance},
     {"package[", kByHand},
     {"raw[", "what the language can't say: each driver would have its own"},
     {"service[", "where there is no bus to have a systemd on: a machine without dbus-daemon"},
@@ -111,6 +113,7 @@ inline std::vector<Sample> samples() {
                                            {"interface[rail0]/class[3]/strict", yes}});
   // A buffer is one profile of a switch.
   const std::vector<std::pair<std::string, Value>> buffer = {
+      {"interface[rail0]/buffer[3]", there, {}, {}, buffer},
       {"interface[rail0]/buffer[3]/dynamic-threshold", number(1)},
       {"interface[rail0]/buffer[3]/size", number(131072)},
       {"interface[rail0]/buffer[3]/xoff", number(32768)}};
@@ -147,6 +150,11 @@ inline std::vector<Sample> samples() {
        text("02:00:00:00:00:01"),
        text("02:00:00:00:00:02"),
        {{"bond[bond0]", there}}},
+      {"counter-group[queue-ecn]", there},
+      {"counter-group[queue-ecn]/interval",
+       number(5000),
+       number(1000),
+       {{"counter-group[queue-ecn]", there}}},
       {"cpu/governor", text("performance"), text("powersave")},
       {"cpu/irq-affinity", text("numa-local"), text("spread")},
       {"firmware[nic0]", text("28.39.1002"), text("28.40.1000")},
@@ -218,7 +226,6 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/pfc", set({"3"}), set({"3", "4"})},
       {"interface[rail0]/pfc-asymmetric", yes, no},
       {"interface[rail0]/pfc-watchdog/action", text("drop"), text("forward")},
-      {"interface[rail0]/pfc-watchdog/poll-interval", number(100), number(200)},
       {"interface[rail0]/pfc-watchdog/detection-time", number(200), number(400)},
       {"interface[rail0]/pfc-watchdog/restoration-time", number(200), number(400)},
       {"interface[rail0]/rate", number(1'000'000'000), number(2'000'000'000)},
@@ -245,6 +252,7 @@ inline std::vector<Sample> samples() {
       {"load-balancing/link-utilization", number(700), number(500)},
       {"load-balancing/mode", text("static"), text("flowlet")},
       {"load-balancing/seed", number(7), number(9)},
+      {"pfc-watchdog/poll-interval", number(100), number(200)},
       {"memlock", text("unlimited"), text("1048576")},
       {"nccl/adaptive-routing", yes, no},
       {"nccl/cross-nic", text("avoid"), text("never")},
