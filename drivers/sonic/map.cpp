@@ -132,7 +132,7 @@ class Editing {
     out_.outcomes.resize(changes.size());
     for (std::size_t i = 0; i < changes.size(); ++i) one(changes[i], i);
     for (auto& [port, touched] : ports_) finish(port, touched);
-    refuse_fast_watchdogs(before_, changes, out_);
+    refuse_watchdog_times(before_, changes, out_);
     drop_unused(before_, out_.config);
     return std::move(out_);
   }
@@ -234,6 +234,7 @@ void add_entries(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) 
     }
   for (const FieldLine& line : field_lines())
     if (scope.wants(line.row)) add_field(config, line, tree);
+  add_usual_interval(config, scope, tree);
   if (scope.wants(kNative)) add_native(config, scope, tree);
 }
 

@@ -3,7 +3,7 @@
 // The only files of the driver that name entries are this and map_*. Promises: entries_of() of what edited()
 // returns has every change that has no error in its outcome; rows and fields that no entry stands for stay as
 // they are; an edit of what is already so changes nothing. Refuses, per change: values that SONiC's fields
-// can't hold, entries of a port that PORT does not have, and watchdogs that are faster than they look.
+// can't hold, entries of a port that PORT does not have, and times that SONiC's watchdog can't keep.
 #pragma once
 
 #include <optional>

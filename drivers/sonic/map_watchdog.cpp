@@ -17,12 +17,15 @@ constexpr const char* kPoll = "POLL_INTERVAL";
 struct Time {
   RowId row;
   const char* field;
+  std::int64_t most;  // ms (sonic-pfcwd.yang)
 };
+constexpr std::int64_t kLeast = 100;  // ms, of all
 constexpr std::array kTimes{
-    Time{row("interface[*]/pfc-watchdog/detection-time"), "detection_time"},
-    Time{row("interface[*]/pfc-watchdog/restoration-time"), "restoration_time"},
+    Time{row("interface[*]/pfc-watchdog/detection-time"), "detection_time", 5000},
+    Time{row("interface[*]/pfc-watchdog/restoration-time"), "restoration_time", 60'000},
 };
-constexpr RowId kPollRow = row("pfc-watchdog/poll-interval");
+constexpr std::int64_t kUsualPoll = 100;  // ms
+constexpr Time kPollTime{row("pfc-watchdog/poll-interval"), kPoll, 1000};
 
 std::optional<std::int64_t> time_in(const ConfigDb& config, const std::string& key, const char* field) {
   return number_in(config.find(kTable, key), field);
@@ -43,8 +46,13 @@ class Watchdogs {
       : before_(before), changes_(changes), edited_(edited) {}
 
   void refuse() {
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (!changes_[i].want || edited_.outcomes[i]) continue;
+      for (const Time& time : {kPollTime, kTimes[0], kTimes[1]})
+        if (time.row == changes_[i].path.row()) refuse_range(i, time);
+    }
     for (std::size_t i = 0; i < changes_.size(); ++i)
-      if (changes_[i].path.row() == kPollRow && changes_[i].want && !edited_.outcomes[i]) refuse_poll(i);
+      if (changes_[i].path.row() == kPollTime.row && changes_[i].want && !edited_.outcomes[i]) refuse_poll(i);
     const auto poll = time_in(edited_.config, kGlobal, kPoll);
     if (!poll) return;
     for (std::size_t i = 0; i < changes_.size(); ++i)
@@ -57,6 +65,18 @@ class Watchdogs {
       if (changes_[i].path.row() == time.row && changes_[i].path.key(0) == port && !edited_.outcomes[i])
         return true;
     return false;
+  }
+
+  void refuse_range(std::size_t index, const Time& time) {
+    const Change& change = changes_[index];
+    const std::int64_t wanted = change.want.as_integer();
+    if (wanted >= kLeast && wanted <= time.most) return;
+    edited_.outcomes[index] =
+        Error{ErrorKind::unsupported, std::string("SONiC's ") + time.field + " is " + std::to_string(kLeast) +
+                                          " to " + std::to_string(time.most) + " ms, not " +
+                                          std::to_string(wanted)};
+    put_back(before_, edited_.config, time.row == kPollTime.row ? kGlobal : std::string(change.path.key(0)),
+             time.field);
   }
 
   // Because of ports whose times stay as they are.
@@ -95,7 +115,12 @@ class Watchdogs {
 
 }  // namespace
 
-void refuse_fast_watchdogs(const ConfigDb& before, const ChangeSet& changes, Edited& edited) {
+void add_usual_interval(const ConfigDb& config, const Scope& scope, TreeBuilder& tree) {
+  if (scope.wants(kPollTime.row) && text_in(config.find(kTable, kGlobal), kPoll) == nullptr)
+    tree.add(Path(kPollTime.row, {}), Value::integer(kUsualPoll));
+}
+
+void refuse_watchdog_times(const ConfigDb& before, const ChangeSet& changes, Edited& edited) {
   Watchdogs(before, changes, edited).refuse();
 }
 

@@ -113,7 +113,6 @@ inline std::vector<Sample> samples() {
                                            {"interface[rail0]/class[3]/strict", yes}});
   // A buffer is one profile of a switch.
   const std::vector<std::pair<std::string, Value>> buffer = {
-      {"interface[rail0]/buffer[3]", there, {}, {}, buffer},
       {"interface[rail0]/buffer[3]/dynamic-threshold", number(1)},
       {"interface[rail0]/buffer[3]/size", number(131072)},
       {"interface[rail0]/buffer[3]/xoff", number(32768)}};
@@ -167,6 +166,7 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/breakout", text("2x200G"), text("4x100G")},
       {"buffer-headroom", number(49'418'240), number(24'000'000)},
       {"buffer-pool[headroom]/share", number(240), number(100)},
+      {"interface[rail0]/buffer[3]", there, {}, {}, buffer},
       {"interface[rail0]/buffer[3]/dynamic-threshold", number(-1), number(-3), buffer},
       {"interface[rail0]/buffer[3]/size", number(262144), number(524288), buffer},
       {"interface[rail0]/buffer[3]/xon", number(18432), number(9216), buffer},
@@ -252,7 +252,7 @@ inline std::vector<Sample> samples() {
       {"load-balancing/link-utilization", number(700), number(500)},
       {"load-balancing/mode", text("static"), text("flowlet")},
       {"load-balancing/seed", number(7), number(9)},
-      {"pfc-watchdog/poll-interval", number(100), number(200)},
+      {"pfc-watchdog/poll-interval", number(200), number(400)},
       {"memlock", text("unlimited"), text("1048576")},
       {"nccl/adaptive-routing", yes, no},
       {"nccl/cross-nic", text("avoid"), text("never")},

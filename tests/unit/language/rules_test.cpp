@@ -17,10 +17,6 @@ std::string document(std::string_view kind, std::string_view spec, std::string_v
 std::string set(std::string_view more, std::string_view name = "one") {
   return document("DeviceSet", "{role: host, drivers: [linux], " + std::string(more) + "}", name);
 }
-std::string counters(std::string_view list) {
-  return document("DeviceSet",
-                  "{names: a, role: leaf, drivers: [sonic], counters: [" + std::string(list) + "]}");
-}
 std::string fabric(std::string_view more) {
   return document("Fabric", "{role: backend, topology: rail-only, " + std::string(more) + "}");
 }
@@ -165,17 +161,6 @@ std::vector<Broken> broken() {
       {code::unknown_word, set("names: a, raw: [{driver: lunix, set: {a: 1}}]"),
        "'lunix' is not one of linux"},
       {code::unknown_word, document("Cluster", "{cost: {gpuHour: 1, currency: dollars}}"), "'dollars'"},
-      {code::unknown_word, counters("{group: queue-ecns}"), "did you mean 'queue-ecn'"},
-      {code::fields_conflict, set("names: a, counters: [{group: queue}]"), "whose counters are always read"},
-      {code::fields_conflict, counters("{group: watchdog, interval: 1s}"), "no interval of its own"},
-      {code::out_of_range, counters("{group: queue, interval: 31s}"),
-       "'31s' is no interval of the group queue"},
-      {code::out_of_range, counters("{group: group-drops, interval: 999ms}"), "of the group group-drops"},
-      {code::out_of_range, counters("{group: port-buffer-drops, interval: 10s}"), "port-buffer-drops"},
-      {code::out_of_range, counters("{group: queue, interval: 100500us}"), "can't be set"},
-      {code::out_of_range, counters("{group: queue, interval: 50ms}"), "100ms to 300s, by group"},
-      {code::written_twice, counters("{group: queue}, {group: port}, {group: queue, interval: 1s}"),
-       "the group 'queue' is written twice"},
       {code::fields_conflict, set("names: a, from: {csv: x}"), "names and from"},
       {code::fields_conflict, set("from: {csv: x, netbox: y}"), "one of csv and netbox"},
       {code::fields_conflict, set("names: a, interfaces: [{name: 'r[0-1]', pci: ['18:00.0']}]"),

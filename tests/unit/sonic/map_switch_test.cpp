@@ -180,6 +180,10 @@ TEST_F(SonicSwitch, AWatchdogThatIsFasterThanItLooksIsRefusedAlone) {
       refusal({change("pfc-watchdog/poll-interval", Value::integer(300))}),
       "the watchdog can't look every 300 ms: detection_time of Ethernet8 is 200 ms, and must not be shorter "
       "(PFC_WD)");
+  EXPECT_EQ(refusal({change("pfc-watchdog/poll-interval", Value::integer(2000))}),
+            "SONiC's POLL_INTERVAL is 100 to 1000 ms, not 2000");
+  EXPECT_EQ(refusal({change("interface[Ethernet0]/pfc-watchdog/detection-time", Value::integer(10))}),
+            "SONiC's detection_time is 100 to 5000 ms, not 10");
   // A refused interval is no reason to refuse what it would have forbidden.
   const Edited both =
       edited(config, {change("interface[Ethernet0]/pfc-watchdog/detection-time", Value::integer(250)),
@@ -198,6 +202,10 @@ TEST_F(SonicSwitch, TheWatchdogsRowIsNeverDeleted) {
   EXPECT_EQ(refusal({Change{Path(row("raw[*][*]"), {"sonic", "PFC_WD|GLOBAL POLL_INTERVAL"}), {}, {}}}), why);
   config.tables["PFC_WD"].erase("GLOBAL");
   EXPECT_EQ(refusal({change("pfc-watchdog/poll-interval", {})}), "");
+  // orchagent's own is what undoing the first change writes.
+  EXPECT_EQ(entry("pfc-watchdog/poll-interval"), Value::integer(100));
+  make({change("pfc-watchdog/poll-interval", Value::integer(200))});
+  make({change("pfc-watchdog/poll-interval", Value::integer(100))});
 }
 
 TEST_F(SonicSwitch, InTheDynamicModelPfcGetsItsPriorityGroups) {
@@ -311,7 +319,7 @@ TEST_F(SonicSwitch, ABreakoutIsReadAndLeftToPeople) {
 // SONiC's own rendered configuration of a switch with dynamic buffers.
 TEST_F(SonicSwitch, SonicsDynamicSampleIsReadAndStays) {
   const auto file = sonic_yang_data() / "../sonic-config/rendered/buffers-mellanox4600c-t0-dynamic.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs " << file;
+  LOCKSTEP_NEEDS_SONIC_YANG();
   config = *parse_config_db(text_of_file(file));
   config.tables["DEVICE_METADATA"]["localhost"]["buffer_model"] = "dynamic";
   add_ports(config);
