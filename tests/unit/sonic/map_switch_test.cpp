@@ -211,9 +211,7 @@ TEST_F(SonicSwitch, TheWatchdogsRowIsNeverDeleted) {
 TEST_F(SonicSwitch, InTheDynamicModelPfcGetsItsPriorityGroups) {
   EXPECT_EQ(entry("interface[Ethernet8]/buffer[3]"), Value::present());
   EXPECT_FALSE(entry("interface[Ethernet8]/buffer[0]"));
-  make({change("interface[Ethernet0]/pfc", Value::set({"3", "5"})),
-        change("interface[Ethernet0]/buffer[3]", Value::present()),
-        change("interface[Ethernet0]/buffer[5]", Value::present())});
+  make({change("interface[Ethernet0]/pfc", Value::set({"3", "5"}))});
   EXPECT_EQ(field("BUFFER_PG", "Ethernet0|3", "profile"), "NULL");
   EXPECT_EQ(field("BUFFER_PG", "Ethernet0|5", "profile"), "NULL");
   EXPECT_EQ(field("BUFFER_PG", "Ethernet8|3-4", "profile"), "NULL") << "as the template has made it";
@@ -281,6 +279,13 @@ TEST_F(SonicSwitch, WhatBuffermgrdHasComputedIsShown) {
   EXPECT_FALSE(number("interface[Ethernet8]/buffer[0]/size"));
   EXPECT_FALSE(number("interface[Ethernet8]/buffer[4]/size"));
   EXPECT_FALSE(number("interface[Ethernet0]/buffer[3]/size"));
+  // Numbers that CONFIG_DB has are those that can be set.
+  config.tables["BUFFER_PROFILE"]["mine"] = {
+      {"pool", "ingress_lossless_pool"}, {"size", "60000"}, {"xoff", "40000"}, {"dynamic_th", "0"}};
+  config.tables["BUFFER_PG"]["Ethernet0|3"] = {{"profile", "mine"}};
+  const Tree with_override = entries(state);
+  EXPECT_EQ(with_override.value(*Path::parse("interface[Ethernet0]/buffer[3]/size")), Value::integer(60000));
+  EXPECT_FALSE(with_override.value(*Path::parse("interface[Ethernet0]/buffer[3]/xon")));
 }
 
 TEST_F(SonicSwitch, InTheTraditionalModelABufferNeedsItsSize) {
