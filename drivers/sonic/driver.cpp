@@ -26,6 +26,11 @@ std::string revision_of(const StoredConfig& stored, const SwitchState& state, st
   for (const auto& [port, seen] : state.ports)
     effects += port + (seen.is_up ? *seen.is_up ? "+" : "-" : "?") + seen.peer + "\n";
   for (const auto& [neighbor, session] : state.sessions) effects += neighbor + "=" + session + "\n";
+  if (state.hash_seed) effects += "seed=" + std::to_string(*state.hash_seed) + "\n";
+  ConfigDb computed;
+  for (const auto& [port, groups] : state.groups)
+    for (const auto& [group, profile] : groups) computed.tables[port][std::to_string(group)] = profile;
+  effects += config_db_json(computed);
   std::string config = config_db_json(stored.config);
   for (const UnreadableRow& row : stored.unreadable) config += row.name + "\n";
   return Fnv().add(config).text() + "." + Fnv().add(effects).text();
@@ -131,7 +136,8 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   Result<Done> write(const ConfigPlan& plan, const ConfigDb& from, const ChangeSet& changes, Receipt& receipt,
                      const Call& call);
   void save(const ChangeSet& changes, Receipt& receipt, const Call& call);
-  void read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call);
+  void read_effects(const Scope& scope, const ConfigDb& config, SwitchState& state, Observation& out,
+                    const Call& call);
   // Ports that these have shut down, and that are down now, come up.
   void raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt, const Call& call);
   void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
@@ -146,13 +152,26 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   ConfigDb seen_;             // of the last observation: for previews
 };
 
-void SonicDriver::read_effects(const Scope& scope, SwitchState& state, Observation& out, const Call& call) {
+void SonicDriver::read_effects(const Scope& scope, const ConfigDb& config, SwitchState& state,
+                               Observation& out, const Call& call) {
   const auto note = [&out](const Result<Done>& done, std::vector<Unread> unread) {
     if (!done) out.unread.insert(out.unread.end(), unread.begin(), unread.end());
   };
   if (wants_ports(scope)) {
     const Result<Done> read = read_port_states(databases_->appl, state, call);
     note(read, read ? std::vector<Unread>() : unread_ports(scope, wrap("APPL_DB", read.error())));
+  }
+  if (wants_hash_seed(scope)) {
+    const Result<Done> read = read_hash_seed(databases_->appl, state, call);
+    note(read, read ? std::vector<Unread>() : unread_hash_seed(scope, wrap("APPL_DB", read.error())));
+  }
+  if (wants_computed(config, scope)) {
+    const Result<Done> read = read_groups(databases_->appl, state, call);
+    note(read, read ? std::vector<Unread>() : unread_computed(scope, wrap("APPL_DB", read.error())));
+  }
+  if (wants_capabilities(scope)) {
+    const Result<Done> read = read_capabilities(databases_->state, state, call);
+    note(read, read ? std::vector<Unread>() : unread_counters(scope, wrap("STATE_DB", read.error())));
   }
   if (wants_sessions(scope)) {
     const Result<Done> read = read_sessions(databases_->state, state, call);
@@ -197,7 +216,7 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
   TRY(StoredConfig stored, databases_->config.read(call));
   TRY(out.boot_id, redis_run_id(databases_->state.connection, call));
   SwitchState state;
-  read_effects(scope, state, out, call);
+  read_effects(scope, stored.config, state, out, call);
   out.when = std::chrono::steady_clock::now();
   bool lacks_rows = false;
   for (const UnreadableRow& row : stored.unreadable) {
@@ -207,13 +226,14 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
     const Error why{ErrorKind::refused, out.notes.back()};
     for (Unread& unread : unread_config(scope, why)) out.unread.push_back(std::move(unread));
   }
-  out.incapable = incapable_of(stored.config, scope);
+  out.incapable = incapable_of(stored.config, state, scope);
   const std::string unsaved = scope.wants(saving_row()) ? why_unsaved(stored.config, scope, out) : "";
   if (out.unread.empty()) out.revision = revision_of(stored, state, unsaved);
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     if (!lacks_rows) add_entries(stored.config, scope, tree);
     add_effects(state, scope, tree);
+    add_computed(stored.config, state, scope, tree);
     if (scope.wants(saving_row()) && unsaved.empty() && !target_.saved_file.empty()) add_saved(tree);
     out.have = tree.build();
   }

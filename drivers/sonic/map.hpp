@@ -1,12 +1,13 @@
 // Entries ↔ CONFIG_DB: which rows of the schema SONiC's configuration stands for, and how.
 //
-// The only file of the driver that names entries. Promises: entries_of() of what edited() returns has every
-// change that has no error in its outcome; rows and fields that no entry stands for stay as they are; an edit
-// of what is already so changes nothing. Refuses, per change: values that SONiC's fields can't hold, and
-// entries of a port that PORT does not have.
+// The only files of the driver that name entries are this and map_*. Promises: entries_of() of what edited()
+// returns has every change that has no error in its outcome; rows and fields that no entry stands for stay as
+// they are; an edit of what is already so changes nothing. Refuses, per change: values that SONiC's fields
+// can't hold, entries of a port that PORT does not have, and times that SONiC's watchdog can't keep.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "drivers/driver.hpp"
@@ -17,18 +18,30 @@ namespace lockstep::sonic {
 
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
+// Of rows_read(), those of what the switch's daemons say.
+std::vector<RowId> effect_rows();
 
 void add_entries(const ConfigDb& config, const Scope& scope, TreeBuilder& tree);
 // What the switch's daemons say.
 void add_effects(const SwitchState& state, const Scope& scope, TreeBuilder& tree);
+// Buffers whose numbers are not in CONFIG_DB, as buffermgrd has computed them.
+void add_computed(const ConfigDb& config, const SwitchState& state, const Scope& scope, TreeBuilder& tree);
 bool wants_ports(const Scope& scope);
 bool wants_sessions(const Scope& scope);
-// All rows of configuration, of ports' effects, of sessions: could not be read.
+bool wants_hash_seed(const Scope& scope);
+bool wants_computed(const ConfigDb& config, const Scope& scope);
+bool wants_capabilities(const Scope& scope);
+// These rows could not be read; and all of configuration, of ports' effects and so on.
+std::vector<Unread> unread_rows(std::span<const RowId> rows, const Scope& scope, const Error& why);
 std::vector<Unread> unread_config(const Scope& scope, const Error& why);
 std::vector<Unread> unread_ports(const Scope& scope, const Error& why);
 std::vector<Unread> unread_sessions(const Scope& scope, const Error& why);
-// What is computed by SONiC's own daemons and can't be set.
-std::vector<Incapable> incapable_of(const ConfigDb& config, const Scope& scope);
+std::vector<Unread> unread_hash_seed(const Scope& scope, const Error& why);
+std::vector<Unread> unread_computed(const Scope& scope, const Error& why);
+std::vector<Unread> unread_counters(const Scope& scope, const Error& why);
+// What is computed by SONiC's own daemons and can't be set, what only people may change, and what the ASIC
+// can't count.
+std::vector<Incapable> incapable_of(const ConfigDb& config, const SwitchState& state, const Scope& scope);
 
 // Whether what is configured is saved for the switch's next boot: the driver saves (saved_config.hpp).
 RowId saving_row();

@@ -5,6 +5,7 @@
 
 #include "drivers/sonic/plan_rules.hpp"
 #include "drivers/sonic/state_check.hpp"
+#include "specs/model/counter_groups.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::sonic {
@@ -28,6 +29,21 @@ constexpr Word kHashWords[]{
     {"vlan", "VLAN_ID"},
 };
 
+constexpr auto kCounters = [] {
+  std::array<Word, kCountedGroups.size()> out{};
+  std::ranges::transform(kCountedGroups, out.begin(), [](const CountedGroupRow& one) {
+    return Word{one.name, one.sonic};
+  });
+  return out;
+}();
+constexpr auto kCountersWithInterval = [] {
+  std::array<Word, std::ranges::count_if(kCountedGroups, &CountedGroupRow::has_interval)> out{};
+  auto end = out.begin();
+  for (const CountedGroupRow& one : kCountedGroups)
+    if (one.has_interval()) *end++ = {one.name, one.sonic};
+  return out;
+}();
+
 // BGP as frrcfgd reads it (frr_mgmt_framework_config: true), in the default VRF.
 constexpr FieldLine kLines[]{
     {row("bgp"), "BGP_GLOBALS", "default", "", Form::row},
@@ -50,11 +66,37 @@ constexpr FieldLine kLines[]{
     {row("bgp/neighbor[*]/shutdown"), "BGP_NEIGHBOR", "default|{0}", "admin_status", Form::down_up},
     {row("bgp/redistribute[*]"), "ROUTE_REDISTRIBUTE", "default|{0}|bgp|ipv4", "", Form::row},
     {row("bgp/router-id"), "BGP_GLOBALS", "default", "router_id", Form::word},
+    {row("counter-group[*]"),
+     "FLEX_COUNTER_TABLE",
+     "{0}",
+     "FLEX_COUNTER_STATUS",
+     Form::enabled,
+     {},
+     true,
+     kCounters},
+    {row("counter-group[*]/interval"),
+     "FLEX_COUNTER_TABLE",
+     "{0}",
+     "POLL_INTERVAL",
+     Form::number,
+     {},
+     true,
+     kCountersWithInterval},
     {row("interface[*]/address[*]"), "INTERFACE", "{0}|{1}", "", Form::row},
     {row("interface[*]/address[*]"), "LOOPBACK_INTERFACE", "{0}|{1}", "", Form::row},
     {row("interface[*]/admin"), "PORT", "{0}", "admin_status", Form::up_down},
     {row("interface[*]/admin"), "LOOPBACK_INTERFACE", "{0}", "admin_status", Form::up_down},
     {row("interface[*]/autoneg"), "PORT", "{0}", "autoneg", Form::on_off},
+    {row("interface[*]/breakout"),
+     "BREAKOUT_CFG",
+     "{0}",
+     "brkout_mode",
+     Form::breakout,
+     {},
+     true,
+     {},
+     "which ports there are then, and their lanes, is in the switch's platform.json: "
+     "'config interface breakout' on the switch does it"},
     {row("interface[*]/cable-length"), "CABLE_LENGTH", "AZURE", "{0}", Form::metres, {}, true},
     {row("interface[*]/fec"), "PORT", "{0}", "fec", Form::word, kFec},
     {row("interface[*]/mtu"), "PORT", "{0}", "mtu", Form::number},
@@ -76,6 +118,7 @@ constexpr FieldLine kLines[]{
      true},
     {row("interface[*]/speed"), "PORT", "{0}", "speed", Form::number},
     {row("load-balancing/hash-fields"), "SWITCH_HASH", "GLOBAL", "ecmp_hash", Form::words, kHashWords, true},
+    {row("pfc-watchdog/poll-interval"), "PFC_WD", "GLOBAL", "POLL_INTERVAL", Form::number, {}, true},
 };
 
 constexpr std::string_view kLoopback = "Loopback0";
@@ -101,14 +144,17 @@ std::optional<std::vector<std::string>> keys_in(std::string_view pattern, std::s
   return out;
 }
 
-std::string filled(std::string_view pattern, Path path) {
+// `keys`: what SONiC calls {0} otherwise.
+std::string filled(std::string_view pattern, Path path, std::span<const Word> keys = {}) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '{') {
       out += pattern[i];
       continue;
     }
-    out += path.key(static_cast<std::size_t>(pattern[i + 1] - '0'));
+    const std::string_view key = path.key(static_cast<std::size_t>(pattern[i + 1] - '0'));
+    const auto word = std::ranges::find(keys, key, &Word::entry);
+    out += word == keys.end() ? key : word->native;
     i += 2;
   }
   return out;
@@ -145,6 +191,8 @@ Value value_of(const FieldLine& line, const ConfigField& field) {
     case Form::down_up: return Value::boolean(*text == "down");
     case Form::on_off: return Value::boolean(*text == "on");
     case Form::true_false: return Value::boolean(*text == "true");
+    case Form::breakout: return Value::text(std::string_view(*text).substr(0, text->find('[')));
+    case Form::enabled: return *text == "enable" ? Value::present() : Value();
     case Form::word: return Value::text(entry_word(line, *text));
     case Form::number:
     case Form::metres: {
@@ -173,6 +221,7 @@ Result<ConfigField> field_of(const FieldLine& line, const Change& change) {
     case Form::down_up: return ConfigField(want.as_boolean() ? "down" : "up");
     case Form::on_off: return ConfigField(want.as_boolean() ? "on" : "off");
     case Form::true_false: return ConfigField(want.as_boolean() ? "true" : "false");
+    case Form::enabled: return ConfigField("enable");
     case Form::number: return ConfigField(std::to_string(want.as_integer()));
     case Form::metres: return ConfigField(std::to_string(want.as_integer()) + "m");
     case Form::words: {
@@ -282,6 +331,11 @@ void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree)
       if (keys->front() != kLoopback) continue;
       keys->front() = "lo";
     }
+    if (!line.keys.empty()) {
+      const auto word = std::ranges::find(line.keys, keys->front(), &Word::native);
+      if (word == line.keys.end()) continue;
+      keys->front() = word->entry;
+    }
     if (is_row(line)) {
       if (line.form == Form::row_that_says_true && !says_true(row, line.field)) continue;
       if (std::string address = address_of_row(line.table, key); !address.empty())
@@ -305,7 +359,11 @@ void add_field(const ConfigDb& config, const FieldLine& line, TreeBuilder& tree)
 
 Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& change) {
   std::string table(line.table);
-  std::string key = filled(line.key, change.path);
+  if (!line.by_hand.empty())
+    return Error{ErrorKind::unsupported, change.path.text() + ": " + std::string(line.by_hand)};
+  if (!line.keys.empty() && std::ranges::find(line.keys, change.path.key(0), &Word::entry) == line.keys.end())
+    return Error{ErrorKind::unsupported, "SONiC has no " + change.path.text()};
+  std::string key = filled(line.key, change.path, line.keys);
   if (is_row(line)) {
     std::string name(change.path.key_count() == 0 ? "" : change.path.key(0));
     if (is_loopback(name)) {
@@ -334,8 +392,14 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
   }
   const ConfigRow* const row = config.find(table, key);
   if (row == nullptr) return Done{};
+  if (const std::string_view why = why_stays(table, key); !why.empty())
+    return Error{ErrorKind::unsupported,
+                 redis_name(table, key) + " is never taken away: " + std::string(why)};
   ConfigRow left = *row;
-  left.erase(field);
+  if (line.form == Form::enabled && left.contains(field))
+    left[field] = "disable";
+  else
+    left.erase(field);
   const bool goes = line.row_of_fields && left.empty();
   make_move({table, key, goes ? std::nullopt : std::optional(std::move(left))}, config);
   return Done{};

@@ -23,6 +23,8 @@ enum class Form : std::uint8_t {
   peer,                // of two fields: an ASN, or external or internal
   row,                 // the row is there
   row_that_says_true,  // it is there, and its field is true
+  breakout,            // "2x100G[50G]": in brackets is which other speeds the ports could have
+  enabled,             // present: it says enable. Taken away, it says disable: daemons ignore that a row goes
 };
 
 // What Lockstep calls otherwise than SONiC.
@@ -40,6 +42,10 @@ struct FieldLine {
   std::span<const Word> words{};
   // The row goes with its last field, and is made with its first.
   bool row_of_fields = false;
+  // What SONiC calls {0} of `key` otherwise; a row that has none of these names is nothing of ours.
+  std::span<const Word> keys{};
+  // Why only people may change it; empty: it is written.
+  std::string_view by_hand{};
 };
 
 std::span<const FieldLine> field_lines();

@@ -29,7 +29,7 @@ std::string first_difference(const ConfigDb& running, const ConfigDb& saved, con
   const Scope all{.rows = {}, .named = scope.named};
   const Tree now = settings_in(running, all);
   const Tree then = settings_in(saved, all);
-  const std::vector<Incapable> computed = incapable_of(running, all);
+  const std::vector<Incapable> computed = incapable_of(running, SwitchState(), all);
   for (const Tree* const tree : {&now, &then})
     for (const Entry& one : tree->entries()) {
       const Path path = one.path;

@@ -111,6 +111,16 @@ constexpr bool changes_while_port_is_down(std::string_view table) {
   return std::ranges::find(kWhilePortIsDown, table) != kWhilePortIsDown.end();
 }
 
+// Why this row must not be deleted, for an operator; empty: it may be. orchagent crashes when PFC_WD|GLOBAL
+// goes, in all releases before sonic-swss#4760 of 2026-07 (orchagent/pfcwdorch.cpp, deleteEntry); later ones
+// ignore it, and go on with the interval that was there.
+constexpr std::string_view why_stays(std::string_view table, std::string_view key) {
+  return table == "PFC_WD" && key == "GLOBAL" ? "orchagent crashes when this row is deleted "
+                                                "(sonic-swss#4760), or ignores it; set POLL_INTERVAL "
+                                                "to what it was, in ms"
+                                              : "";
+}
+
 // Tables whose keys are INTERFACE|PREFIX: an address is on one interface at a time.
 inline constexpr std::array<std::string_view, 5> kAddressTables{
     "INTERFACE", "LOOPBACK_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE",

@@ -1,55 +1,13 @@
 #include "drivers/sonic/port_qos.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
 
+#include "drivers/sonic/port_rows.hpp"
 #include "drivers/sonic/shared_rows.hpp"
 #include "drivers/sonic/state_check.hpp"
-#include "drivers/sonic/text_parts.hpp"
 
 namespace lockstep::sonic {
 namespace {
-
-std::optional<std::int64_t> number_of(std::string_view text) {
-  text = without_blanks(text);
-  std::int64_t out = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
-const std::string* text_in(const ConfigRow* row, std::string_view field) {
-  if (row == nullptr) return nullptr;
-  const auto found = row->find(field);
-  return found == row->end() ? nullptr : std::get_if<std::string>(&found->second);
-}
-
-std::optional<std::int64_t> number_in(const ConfigRow* row, std::string_view field) {
-  const std::string* const text = text_in(row, field);
-  return text == nullptr ? std::nullopt : number_of(*text);
-}
-
-// "3" or "3-4"; nothing: it is neither, or beyond the queues that there can be.
-std::vector<int> numbers_of(std::string_view range) {
-  const std::size_t dash = range.find('-');
-  const auto first = number_of(range.substr(0, dash));
-  const auto last = dash == range.npos ? first : number_of(range.substr(dash + 1));
-  std::vector<int> out;
-  if (!first || !last || *first < 0 || *last >= 64) return out;
-  for (std::int64_t i = *first; i <= *last; ++i) out.push_back(static_cast<int>(i));
-  return out;
-}
-
-std::set<int> numbers_in(const ConfigRow* row, std::string_view field) {
-  std::set<int> out;
-  const std::string* const text = text_in(row, field);
-  if (text != nullptr)
-    for (const std::string& part : parts_of(*text, ','))
-      if (const auto number = number_of(part); number && *number >= 0 && *number < kQueues)
-        out.insert(static_cast<int>(*number));
-  return out;
-}
 
 std::string joined(const std::set<int>& numbers) {
   std::string out;
@@ -57,71 +15,14 @@ std::string joined(const std::set<int>& numbers) {
   return out;
 }
 
-// A map row as numbers.
-using NumberMap = std::map<int, int>;
-NumberMap map_of(const ConfigDb& config, std::string_view table, const std::string* name) {
-  NumberMap out;
-  const ConfigRow* const row = name == nullptr ? nullptr : config.find(table, *name);
-  if (row == nullptr) return out;
-  for (const auto& [field, value] : *row) {
-    const auto from = number_of(field);
-    const auto to = number_in(row, field);
-    if (from && to && *from >= 0 && *from < 64 && *to >= 0 && *to < 64)
-      out[static_cast<int>(*from)] = static_cast<int>(*to);
-  }
-  return out;
-}
 ConfigRow row_of(const NumberMap& map) {
   ConfigRow out;
   for (const auto& [from, to] : map) out[std::to_string(from)] = std::to_string(to);
   return out;
 }
-int at_or_same(const NumberMap& map, int number) {
-  const auto found = map.find(number);
-  return found == map.end() ? number : found->second;
-}
-
-// Rows PORT|NUMBERS of a table, by number; the last of two that have it.
-std::map<int, const ConfigRow*> rows_of_port(const ConfigDb& config, std::string_view table,
-                                             const std::string& port) {
-  std::map<int, const ConfigRow*> out;
-  const auto rows = config.tables.find(table);
-  if (rows == config.tables.end()) return out;
-  const std::string prefix = port + "|";
-  for (auto at = rows->second.lower_bound(prefix); at != rows->second.end() && at->first.starts_with(prefix);
-       ++at)
-    for (const int number : numbers_of(std::string_view(at->first).substr(prefix.size())))
-      out[number] = &at->second;
-  return out;
-}
-
-// A row for each number, so that one can be changed alone.
-void split_ranges(ConfigDb& config, const std::string& table, const std::string& port) {
-  const auto rows = config.tables.find(table);
-  if (rows == config.tables.end()) return;
-  const std::string prefix = port + "|";
-  std::vector<std::pair<std::string, ConfigRow>> ranges;
-  for (auto at = rows->second.lower_bound(prefix); at != rows->second.end() && at->first.starts_with(prefix);
-       ++at)
-    if (numbers_of(std::string_view(at->first).substr(prefix.size())).size() > 1) ranges.emplace_back(*at);
-  for (const auto& [key, row] : ranges) {
-    rows->second.erase(key);
-    for (const int number : numbers_of(std::string_view(key).substr(prefix.size())))
-      rows->second.insert_or_assign(prefix + std::to_string(number), row);
-  }
-}
 
 const ConfigRow* qos_row(const ConfigDb& config, const std::string& port) {
   return config.find("PORT_QOS_MAP", port);
-}
-// A switch may name a map once, for all ports.
-const std::string* map_name(const ConfigDb& config, const std::string& port, std::string_view field) {
-  const std::string* const own = text_in(qos_row(config, port), field);
-  return own != nullptr ? own : text_in(config.find("PORT_QOS_MAP", "global"), field);
-}
-
-NumberMap groups_of(const ConfigDb& config, const std::string& port) {
-  return map_of(config, "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", map_name(config, port, "pfc_to_pg_map"));
 }
 
 void read_scheduler(const ConfigRow& row, ClassSettings& out) {
@@ -170,43 +71,33 @@ void read_classes(const ConfigDb& config, const std::string& port, PortQos& out)
   }
 }
 
-bool is_computed(std::string_view profile) {
-  return profile == "NULL" || profile.starts_with("pg_lossless_");
-}
-
-void read_buffers(const ConfigDb& config, const std::string& port, PortQos& out) {
-  const NumberMap groups = groups_of(config, port);
-  const auto rows = rows_of_port(config, "BUFFER_PG", port);
-  for (int priority = 0; priority < kQueues; ++priority) {
-    const auto group = rows.find(at_or_same(groups, priority));
-    const std::string* const name = group == rows.end() ? nullptr : text_in(group->second, "profile");
-    if (name == nullptr) continue;
-    if (is_computed(*name)) out.computed.insert(priority);
-    const ConfigRow* const profile = config.find("BUFFER_PROFILE", *name);
-    if (profile == nullptr || !profile->contains("xoff")) continue;  // of lossy traffic
-    if (!groups.empty() && !groups.contains(priority)) continue;
-    out.buffers[priority] = {.size = number_in(profile, "size"),
-                             .xoff = number_in(profile, "xoff"),
-                             .xon = number_in(profile, "xon"),
-                             .xon_offset = number_in(profile, "xon_offset"),
-                             .dynamic_threshold = number_in(profile, "dynamic_th")};
-  }
-}
-
 // Writes what differs of one port.
 class Writing {
  public:
   Writing(ConfigDb& config, const std::string& port, const PortQos& was, const PortQos& want)
-      : config_(config), port_(port), was_(was), want_(want) {}
+      : config_(config), port_(port), was_(was), want_(want), groups_before_(groups_of(config, port)) {}
 
   Result<Done> all() {
     if (maps_differ()) TRY_DONE(maps());
     if (was_.lossless != want_.lossless) lossless();
     TRY_DONE(queues());
-    return buffers();
+    return put_buffers(config_, port_, was_.buffers, with_headroom(), groups_before_);
   }
 
  private:
+  // In the dynamic model, what is reserved for a priority comes and goes with PFC.
+  PortBuffers with_headroom() const {
+    PortBuffers out = want_.buffers;
+    if (!has_dynamic_buffers(config_)) return out;
+    for (int priority = 0; priority < kQueues; ++priority) {
+      const bool had = was_.lossless.contains(priority);
+      const bool has = want_.lossless.contains(priority);
+      if (has && !had) out.reserved.insert(priority);
+      if (had && !has && was_.buffers.reserved.contains(priority)) out.reserved.erase(priority);
+    }
+    return out;
+  }
+
   bool maps_differ() const {
     const auto differ = [](const PortQos& one, const PortQos& other) {
       return std::ranges::any_of(one.classes, [&](const auto& numbered) {
@@ -260,15 +151,15 @@ class Writing {
     const std::string* const named = text_in(qos_row(config_, port_), field);
     std::optional<std::string> name;
     if (!map.empty()) name = shared_row(config_, table, "", row_of(map), named);
-    set_field("PORT_QOS_MAP", port_, field, name);
+    set_field(config_, "PORT_QOS_MAP", port_, field, name);
     return Done{};
   }
 
   void lossless() {
     const std::optional<std::string> text =
         want_.lossless.empty() ? std::nullopt : std::optional(joined(want_.lossless));
-    set_field("PORT_QOS_MAP", port_, "pfc_enable", text);
-    set_field("PORT_QOS_MAP", port_, "pfcwd_sw_enable", text);
+    set_field(config_, "PORT_QOS_MAP", port_, "pfc_enable", text);
+    set_field(config_, "PORT_QOS_MAP", port_, "pfcwd_sw_enable", text);
   }
 
   Result<Done> queues() {
@@ -301,27 +192,21 @@ class Writing {
     config_.tables["QUEUE"].try_emplace(key);
     if (was.strict != want.strict || was.share != want.share || was.max_rate != want.max_rate) {
       TRY(const std::optional<std::string> name, scheduler(key, was, want));
-      set_field("QUEUE", key, "scheduler", name);
+      set_field(config_, "QUEUE", key, "scheduler", name);
     }
     if (was.ecn_min != want.ecn_min || was.ecn_max != want.ecn_max ||
         was.ecn_probability != want.ecn_probability) {
       TRY(const std::optional<std::string> name, wred(key, want));
-      set_field("QUEUE", key, "wred_profile", name);
+      set_field(config_, "QUEUE", key, "wred_profile", name);
     }
     return Done{};
-  }
-
-  // The row that is named now, with other fields where they differ; no row: no fields.
-  ConfigRow row_named(std::string_view table, const std::string* name) const {
-    const ConfigRow* const row = name == nullptr ? nullptr : config_.find(table, *name);
-    return row == nullptr ? ConfigRow() : *row;
   }
 
   Result<std::optional<std::string>> scheduler(const std::string& key, const ClassSettings& was,
                                                const ClassSettings& want) {
     if (!want.strict && !want.share && !want.max_rate) return std::optional<std::string>();
     const std::string* const named = text_in(config_.find("QUEUE", key), "scheduler");
-    ConfigRow row = row_named("SCHEDULER", named);
+    ConfigRow row = copy_of(config_, "SCHEDULER", named);
     const bool strict = want.strict.value_or(false);
     const auto type = row.find("type");
     if (strict || type == row.end() || type->second == ConfigField("STRICT"))
@@ -362,7 +247,7 @@ class Writing {
       return Error{ErrorKind::unsupported, "a probability is whole percents in WRED_PROFILE, not " +
                                                std::to_string(probability) + " thousandths"};
     const std::string* const named = text_in(config_.find("QUEUE", key), "wred_profile");
-    ConfigRow row = row_named("WRED_PROFILE", named);
+    ConfigRow row = copy_of(config_, "WRED_PROFILE", named);
     row["ecn"] = "ecn_all";
     for (const std::string color : {"green", "yellow", "red"}) {
       row[color + "_min_threshold"] = std::to_string(*want.ecn_min);
@@ -374,82 +259,11 @@ class Writing {
     return std::optional(shared_row(config_, "WRED_PROFILE", about, row, named));
   }
 
-  Result<Done> buffers() {
-    const NumberMap groups = groups_of(config_, port_);
-    for (int priority = 0; priority < kQueues; ++priority) {
-      const auto was = was_.buffers.find(priority);
-      const auto want = want_.buffers.find(priority);
-      const bool had = was != was_.buffers.end();
-      const bool has = want != want_.buffers.end();
-      if (had == has && (!has || was->second == want->second)) continue;
-      if (was_.computed.contains(priority))
-        return Error{ErrorKind::unsupported,
-                     "buffermgrd computes the buffer of priority " + std::to_string(priority)};
-      split_ranges(config_, "BUFFER_PG", port_);
-      const std::string key = port_ + "|" + std::to_string(at_or_same(groups, priority));
-      if (has) {
-        TRY(const std::string name, profile(key, had ? was->second : BufferSettings(), want->second));
-        set_field("BUFFER_PG", key, "profile", name);
-      } else {
-        make_move({"BUFFER_PG", key, std::nullopt}, config_);
-      }
-    }
-    return Done{};
-  }
-
-  Result<std::string> profile(const std::string& key, const BufferSettings& was, const BufferSettings& want) {
-    const std::string* const named = text_in(config_.find("BUFFER_PG", key), "profile");
-    if (!want.size || !want.xoff)
-      return Error{ErrorKind::invalid_spec, "BUFFER_PROFILE needs size and xoff of a lossless priority"};
-    TRY(const std::string pool, pool_for(named));
-    ConfigRow row = row_named("BUFFER_PROFILE", named);
-    row["pool"] = pool;
-    const auto put = [&row](const char* field, const std::optional<std::int64_t>& before,
-                            const std::optional<std::int64_t>& now) {
-      if (now)
-        row[field] = std::to_string(*now);
-      else if (before)
-        row.erase(field);
-    };
-    put("size", was.size, want.size);
-    put("xoff", was.xoff, want.xoff);
-    put("xon", was.xon, want.xon);
-    put("xon_offset", was.xon_offset, want.xon_offset);
-    put("dynamic_th", was.dynamic_threshold, want.dynamic_threshold);
-    if (!row.contains("static_th") && !row.contains("dynamic_th")) row["dynamic_th"] = "0";
-    const std::string about = "lossless-" + std::to_string(*want.size);
-    return shared_row(config_, "BUFFER_PROFILE", about, row, named);
-  }
-
-  // That of the profile now, or the one that lossless traffic comes in through.
-  Result<std::string> pool_for(const std::string* profile) const {
-    if (profile != nullptr)
-      if (const std::string* const pool = text_in(config_.find("BUFFER_PROFILE", *profile), "pool"))
-        return *pool;
-    if (config_.find("BUFFER_POOL", "ingress_lossless_pool") != nullptr)
-      return std::string("ingress_lossless_pool");
-    return Error{ErrorKind::refused,
-                 "there is no ingress_lossless_pool in BUFFER_POOL for a lossless priority"};
-  }
-
-  void set_field(const std::string& table, const std::string& key, const std::string& field,
-                 const std::optional<std::string>& value) {
-    if (value) {
-      config_.tables[table][key][field] = *value;
-      return;
-    }
-    const auto rows = config_.tables.find(table);
-    if (rows == config_.tables.end()) return;
-    const auto row = rows->second.find(key);
-    if (row == rows->second.end()) return;
-    row->second.erase(field);
-    if (row->second.empty() && table == "PORT_QOS_MAP") make_move({table, key, std::nullopt}, config_);
-  }
-
   ConfigDb& config_;
   const std::string& port_;
   const PortQos& was_;
   const PortQos& want_;
+  const NumberMap groups_before_;
 };
 
 }  // namespace
@@ -458,14 +272,8 @@ PortQos qos_of(const ConfigDb& config, const std::string& port) {
   PortQos out;
   out.lossless = numbers_in(qos_row(config, port), "pfc_enable");
   read_classes(config, port, out);
-  read_buffers(config, port, out);
+  out.buffers = buffers_of(config, port);
   return out;
-}
-
-std::set<int> computed_priorities(const ConfigDb& config, const std::string& port) {
-  PortQos out;
-  read_buffers(config, port, out);
-  return out.computed;
 }
 
 Result<Done> put_qos(ConfigDb& config, const std::string& port, const PortQos& want) {

@@ -6,7 +6,8 @@
 // whose name begins with lockstep-. Fields that are not spoken of here stay. A class is the queue of its
 // number; as written, its traffic class and, where it is lossless, its priority group have the same number.
 // Refuses (invalid_spec, unsupported): what SONiC's fields can't hold (shares and probabilities in tenths of
-// a percent), and a lossless buffer where there is no pool for it.
+// a percent), and what put_buffers() refuses. In the dynamic buffer model a priority that PFC is turned on
+// for gets its row of BUFFER_PG as well.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@
 #include <string>
 
 #include "drivers/sonic/config_db.hpp"
+#include "drivers/sonic/port_buffers.hpp"
+#include "drivers/sonic/port_rows.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::sonic {
-
-inline constexpr int kQueues = 8;  // IEEE 802.1Q-2018 8.6.8: eight traffic classes
 
 struct ClassSettings {
   std::set<int> dscps{};
@@ -34,33 +35,19 @@ struct ClassSettings {
   bool operator==(const ClassSettings&) const = default;
 };
 
-// Of a lossless priority; bytes.
-struct BufferSettings {
-  std::optional<std::int64_t> size{};
-  std::optional<std::int64_t> xoff{};
-  std::optional<std::int64_t> xon{};
-  std::optional<std::int64_t> xon_offset{};
-  std::optional<std::int64_t> dynamic_threshold{};  // log2 of alpha
-  bool operator==(const BufferSettings&) const = default;
-};
-
 // What classifies packets: by DSCP where the port has a map of DSCPs, else by 802.1p where it has one of
 // these. So it follows from the classes: a port whose classes have DSCPs trusts them.
 enum class Trust : std::uint8_t { none, dscp, pcp };
 
 struct PortQos {
-  Trust trust = Trust::none;                // not written by itself
-  std::set<int> lossless{};                 // priorities with PFC
-  std::map<int, ClassSettings> classes{};   // by queue
-  std::map<int, BufferSettings> buffers{};  // by priority
-  // Priorities whose buffer buffermgrd computes from speed and cable length: it owns the rows.
-  std::set<int> computed{};
+  Trust trust = Trust::none;               // not written by itself
+  std::set<int> lossless{};                // priorities with PFC
+  std::map<int, ClassSettings> classes{};  // by queue
+  PortBuffers buffers{};
   bool operator==(const PortQos&) const = default;
 };
 
 PortQos qos_of(const ConfigDb& config, const std::string& port);
-// PortQos::computed alone.
-std::set<int> computed_priorities(const ConfigDb& config, const std::string& port);
 Result<Done> put_qos(ConfigDb& config, const std::string& port, const PortQos& want);
 
 }  // namespace lockstep::sonic

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "drivers/sonic/counter_gates.hpp"
+#include "drivers/sonic/port_rows.hpp"
+
 namespace lockstep::sonic {
 namespace {
 
@@ -44,7 +47,53 @@ std::string peer_of(const RedisHash& neighbor) {
   return *system + ":" + *port;
 }
 
+// Releases up to 202106 write "[BUFFER_PROFILE_TABLE:name]".
+std::string_view name_in_reference(std::string_view text) {
+  if (!text.starts_with('[') || !text.ends_with(']')) return text;
+  text = text.substr(1, text.size() - 2);
+  return text.substr(std::min(text.find(':'), text.size() - 1) + 1);
+}
+
 }  // namespace
+
+Result<Done> read_hash_seed(StateDatabase& appl, SwitchState& state, const Call& call) {
+  const std::string name = "SWITCH_TABLE" + appl.separator + "switch";
+  const RedisCommand ask[] = {{"HGET", name, "ecmp_hash_seed"}};
+  TRY(const auto replies, appl.connection.send(ask, RedisIntention::asks, call));
+  if (auto error = redis_error(name, replies[0])) return *std::move(error);
+  const ConfigRow row{{"seed", replies[0].text}};
+  state.hash_seed = number_in(&row, "seed");
+  return Done{};
+}
+
+Result<Done> read_groups(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const auto profiles, table_of(appl, "BUFFER_PROFILE_TABLE", call));
+  TRY(const auto groups, table_of(appl, "BUFFER_PG_TABLE", call));
+  for (const auto& [key, fields] : groups) {
+    const std::size_t end = key.find(appl.separator);
+    const std::string* const name = find(fields, "profile");
+    const auto profile =
+        name == nullptr ? profiles.end() : profiles.find(std::string(name_in_reference(*name)));
+    if (end == key.npos || profile == profiles.end()) continue;
+    const Result<ConfigRow> row = row_of_redis_hash(profile->second);
+    if (!row) continue;
+    for (const int group : numbers_of_range(std::string_view(key).substr(end + appl.separator.size())))
+      state.groups[key.substr(0, end)][group] = *row;
+  }
+  return Done{};
+}
+
+Result<Done> read_capabilities(StateDatabase& state_db, SwitchState& state, const Call& call) {
+  const std::vector<std::string> names = counter_capability_rows();
+  std::vector<RedisCommand> commands;
+  for (const std::string& name : names) commands.push_back({"HGETALL", name});
+  TRY(const auto replies, state_db.connection.send(commands, RedisIntention::asks, call));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    TRY(RedisHash fields, redis_hash_in(names[i], replies[i]));
+    if (!fields.empty()) state.capabilities[names[i]] = std::move(fields);
+  }
+  return Done{};
+}
 
 Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
   TRY(const auto ports, table_of(appl, "PORT_TABLE", call));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "drivers/sonic/config_db.hpp"
 #include "drivers/sonic/redis_connection.hpp"
 
 namespace lockstep::sonic {
@@ -21,6 +22,11 @@ struct PortState {
 struct SwitchState {
   std::map<std::string, PortState> ports;
   std::map<std::string, std::string> sessions;  // of BGP neighbors by name or address: "established"
+  std::optional<std::int64_t> hash_seed{};      // of ECMP
+  // The profiles of ports' priority groups as buffermgrd has computed them, by port and group.
+  std::map<std::string, std::map<int, ConfigRow>> groups{};
+  // Rows that say what the ASIC counts (counter_capability_rows()), by their names; those that are there.
+  std::map<std::string, RedisHash, std::less<>> capabilities{};
 };
 
 // One database of a switch.
@@ -30,6 +36,9 @@ struct StateDatabase {
 };
 
 Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call);
+Result<Done> read_hash_seed(StateDatabase& appl, SwitchState& state, const Call& call);
+Result<Done> read_groups(StateDatabase& appl, SwitchState& state, const Call& call);
+Result<Done> read_capabilities(StateDatabase& state_db, SwitchState& state, const Call& call);
 Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call);
 // Identity of the Redis process: another one has loaded its databases anew.
 Result<std::string> redis_run_id(RedisConnection& connection, const Call& call);

@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "specs/compile/compilation.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -22,6 +24,19 @@ void add_ports(const Compilation& c, const DeviceSet& set, ClaimantId who, Class
     if (said.speed.said && port.link == kNone)
       out.list.add(Path(row("interface[*]/speed"), {port.name}), said.speed->bits_per_second / 1'000'000,
                    c.origins.of(who, said.speed, "ports.speed"));
+  }
+}
+
+void add_counters(const Compilation& c, const DeviceSet& set, ClaimantId who, ClassEntries& out) {
+  for (const Counted& one : set.counters) {
+    const std::string_view group = to_string(*one.group);
+    out.list.add(Path(row("counter-group[*]"), {group}), Value::present(),
+                 c.origins.of(who, one.group, "counters.group"));
+    if (one.interval.said)
+      out.list.add(Path(row("counter-group[*]/interval"), {group}),
+                   static_cast<std::uint64_t>(
+                       std::chrono::duration_cast<std::chrono::milliseconds>(*one.interval).count()),
+                   c.origins.of(who, one.interval, "counters.interval"));
   }
 }
 
@@ -54,6 +69,7 @@ void add_device_set_entries(Compilation& c, ClassEntries& out) {
   const DeviceSet& set = c.catalog.device_sets[index];
   const ClaimantId who = c.device_sets[index];
   add_ports(c, set, who, out);
+  add_counters(c, set, who, out);
   for (const Bond& bond : set.bonds) add_bond(c, bond, who, out);
 }
 

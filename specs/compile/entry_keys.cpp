@@ -4,6 +4,7 @@
 
 #include "specs/compile/entry_texts.hpp"
 #include "specs/language/scalars.hpp"
+#include "specs/model/counter_groups.hpp"
 #include "specs/model/ip.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -24,6 +25,10 @@ bool is_one(std::string_view key) {
 constexpr std::string_view ways = "one of rx, tx";
 constexpr std::string_view pools = "one of lossless, headroom, lossy";
 constexpr std::string_view ways_to_gpus = "one of any, dmabuf, peermem";
+constexpr std::string_view counted =
+    "one of port, port-buffer-drops, port-wred, queue, queue-ecn, queue-watermarks, group-drops, "
+    "group-watermarks, pool-watermarks, watchdog";
+bool is_counted(std::string_view key) { return find_counted_group(key) != nullptr; }
 constexpr std::string_view queues = "one of combined, rx, tx";
 constexpr std::string_view classes = "one of 0, 1, 2, 3, 4, 5, 6, 7";  // IEEE 802.1Q
 // FRR's lib/route_types.txt: sources that bgpd redistributes without a number.
@@ -74,6 +79,10 @@ constexpr EntryKey keys[] = {
     {"bgp/redistribute[*]", sources, source_pattern, is_one<sources>},
     {"bond[*]", PortText::noun, port_pattern, PortText::fits},
     {"buffer-pool[*]", pools, "(lossless|headroom|lossy)", is_one<pools>},
+    {"counter-group[*]", counted,
+     "(port|port-buffer-drops|port-wred|queue|queue-ecn|queue-watermarks|group-drops|group-watermarks|"
+     "pool-watermarks|watchdog)",
+     is_counted},
     {"firmware[*]", word_noun, word, has_form<Form::word>},
     {"gpu/direct[*]", ways_to_gpus, "(any|dmabuf|peermem)", is_one<ways_to_gpus>},
     {"interface[*]/address[*]", "an address and its length such as 10.64.0.1/31", R"([0-9A-Fa-f.:]+\/[0-9]+)",

@@ -50,6 +50,7 @@ class RoceClass {
     find_dscps();
     find_priorities();
     for (const PortIndex port : fabric_ports(c_.topology, out_.example, fabric_)) add_port(port);
+    add_poll_interval();
     if (c_.topology.devices[out_.example].is_switch() &&
         buffer_profile(c_.catalog, c_.topology, out_.example) == &said_)
       add_pools();
@@ -72,6 +73,7 @@ class RoceClass {
   void add_pools();
   void add_cable_length(const TopologyPort& port, const TopologyLink& link, Position lossless);
   void add_watchdog(std::string_view port);
+  void add_poll_interval();
   void add_nic(std::string_view port);
   void add_dcqcn(std::string_view port);
   const TrafficClass* rdma_class() const;
@@ -163,12 +165,17 @@ void RoceClass::add_class(PortIndex index, std::size_t number) {
 }
 
 void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
+  const TopologyDevice& device = c_.topology.devices[c_.topology.ports[index].device];
+  if (device.is_switch() && has_driver(device, DriverName::sonic))
+    for (const Said<std::uint8_t>& said : priorities_of(one))
+      out_.list.add(
+          Path(row("interface[*]/buffer[*]"), {c_.topology.ports[index].name, std::to_string(*said)}),
+          Value::present(), of(one.lossless, "classes.lossless"));
   const Result<Headroom> headroom = headroom_of_port(c_.catalog, c_.topology, index);
   if (!headroom) return;  // the proofs report which constants the platform lacks
   const std::string_view port = c_.topology.ports[index].name;
   const OriginId origin = of(one.lossless, rule::headroom);
   const Buffers& buffers = *said_.buffers;
-  const bool is_switch = c_.topology.devices[c_.topology.ports[index].device].is_switch();
   for (const Said<std::uint8_t>& said : priorities_of(one)) {
     const std::string priority = std::to_string(*said);
     const auto add = [&](RowId id, Value value, OriginId from) {
@@ -177,7 +184,7 @@ void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
     const auto number = [](std::uint64_t bytes) { return Value::integer(bytes); };
     add(row("interface[*]/buffer[*]/size"), number(headroom->reserved), origin);
     add(row("interface[*]/buffer[*]/xoff"), number(headroom->xoff), origin);
-    if (!is_switch) continue;
+    if (!device.is_switch()) continue;
     add(row("interface[*]/buffer[*]/xon"), number(headroom->xon), origin);
     if (headroom->xon_offset != 0 || buffers.xon_offset.said)
       add(row("interface[*]/buffer[*]/xon-offset"), number(headroom->xon_offset),
@@ -230,9 +237,16 @@ void RoceClass::add_watchdog(std::string_view port) {
     if (time.said) out_.list.add(Path(row, {port}), milliseconds(*time), of(time, rule));
   };
   add(row("interface[*]/pfc-watchdog/detection-time"), watchdog.detection_time, "pfc.watchdog.detectionTime");
-  add(row("interface[*]/pfc-watchdog/poll-interval"), watchdog.poll_interval, "pfc.watchdog.pollInterval");
   add(row("interface[*]/pfc-watchdog/restoration-time"), watchdog.restoration_time,
       "pfc.watchdog.restorationTime");
+}
+
+// Of all ports: devices have one.
+void RoceClass::add_poll_interval() {
+  const Said<Duration>& poll = said_.pfc->watchdog->poll_interval;
+  if (poll.said)
+    out_.list.add(Path(row("pfc-watchdog/poll-interval"), {}), milliseconds(*poll),
+                  of(poll, "pfc.watchdog.pollInterval"));
 }
 
 void RoceClass::add_nic(std::string_view port) {

@@ -14,13 +14,15 @@ namespace lockstep {
 inline constexpr std::array kSetByNoDriver{
     row("buffer-headroom"),
     row("buffer-pool[*]/share"),
-    row("interface[*]/pfc-watchdog/poll-interval"),
     row("load-balancing/flowlet-entries"),
     row("load-balancing/flowlet-inactivity"),
     row("load-balancing/link-utilization"),
 };
 // tests/unit/sonic/map_test.cpp keeps it in step with that driver.
 inline constexpr std::array kSetBySonicOnly{
+    row("counter-group[*]"),
+    row("counter-group[*]/interval"),
+    row("interface[*]/buffer[*]"),
     row("interface[*]/buffer[*]/dynamic-threshold"),
     row("interface[*]/buffer[*]/xoff"),
     row("interface[*]/buffer[*]/xon"),
@@ -29,6 +31,7 @@ inline constexpr std::array kSetBySonicOnly{
     row("interface[*]/pfc-watchdog/action"),
     row("interface[*]/pfc-watchdog/detection-time"),
     row("interface[*]/pfc-watchdog/restoration-time"),
+    row("pfc-watchdog/poll-interval"),
 };
 
 // `drivers`: of the device.

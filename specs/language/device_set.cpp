@@ -56,6 +56,16 @@ constexpr Field port_fields[] = {
     field<&Port::speed>("speed", "the link's speed",
                         {.least = 1, .range = "more than 0bps", .otherwise = "that of the cabling rule"}),
 };
+constexpr std::int64_t millisecond = 1'000'000;
+constexpr Field counted_fields[] = {
+    field<&Counted::group>("group", "which counters", {.required = true}),
+    field<&Counted::interval>("interval", "how often the switch reads them",
+                              {.least = 100 * millisecond,
+                               .most = 300'000 * millisecond,
+                               .range = "100ms to 300s, by group",
+                               .why = "SONiC's counterpoll; faster costs the switch's CPU",
+                               .otherwise = "unmanaged"}),
+};
 constexpr Field multihoming_fields[] = {
     field<&Multihoming::segment>(
         "segment", "the Ethernet segment's number, the same on every member",
@@ -94,6 +104,8 @@ constexpr Field fields[] = {
     field<&DeviceSet::interfaces>("interfaces", "a host's network interfaces"),
     field<&DeviceSet::ports>("ports", "a switch's ports"),
     field<&DeviceSet::bonds>("bonds", "link aggregations"),
+    field<&DeviceSet::counters>("counters", "groups of counters that the switches read",
+                                {.otherwise = "unmanaged"}),
     field<&DeviceSet::from>("from", "an inventory that is kept elsewhere"),
 };
 
@@ -126,6 +138,49 @@ void check_interface(const Interface& one, Span, Reporter& reporter) {
       code::fields_conflict, {one.pci[0].at, 1},
       std::to_string(one.pci.size()) + " PCI addresses for " + std::to_string(*count) + " interfaces",
       "write one address for each name, in the order of the names");
+}
+
+void check_counted(const Counted& one, Span, Reporter& reporter) {
+  if (!one.interval.said) return;
+  const Span at{one.interval.at, 1};
+  if (*one.interval % std::chrono::milliseconds(1) != Duration::zero())
+    return reporter.error(code::out_of_range, at, in_quotes(format(*one.interval)) + " can't be set",
+                          "steps of 1ms");
+  if (!one.group.said) return;
+  const CountedGroupRow& group = row_of(*one.group);
+  if (!group.has_interval())
+    return reporter.error(code::fields_conflict, at,
+                          "the group " + std::string(group.name) + " has no interval of its own",
+                          "it is read as often as the watchdog looks: a RoceProfile's "
+                          "pfc.watchdog.pollInterval",
+                          {{one.group.at, "the group is named here"}});
+  const Duration least = std::chrono::milliseconds(group.least_ms);
+  const Duration most = std::chrono::milliseconds(group.most_ms);
+  if (*one.interval < least || *one.interval > most)
+    reporter.error(
+        code::out_of_range, at,
+        in_quotes(format(*one.interval)) + " is no interval of the group " + std::string(group.name),
+        format(least) + " to " + format(most) + " (SONiC's counterpoll)",
+        {{one.group.at, "the group is named here"}});
+}
+
+// A host's counters need not be asked for.
+void check_counters(const DeviceSet& set, Reporter& reporter) {
+  std::array<Position, kCountedGroups.size()> first{};
+  for (const Counted& one : set.counters) {
+    if (!one.group.said) continue;
+    if (set.role.said && *set.role == DeviceRole::host)
+      return reporter.error(code::fields_conflict, {one.group.at, 1},
+                            "counters are asked for of hosts, whose counters are always read",
+                            "write counters in a DeviceSet of switches",
+                            {{set.role.at, "the role is set here"}});
+    Position& seen = first[static_cast<std::size_t>(*one.group)];
+    if (seen.line != 0)
+      reporter.error(code::written_twice, {one.group.at, 1},
+                     "the group " + in_quotes(to_string(*one.group)) + " is written twice", "",
+                     {{seen, "first written here"}});
+    seen = one.group.at;
+  }
 }
 
 // Names of one kind in a set: each is written once, and valid for Linux if the set's interfaces belong to it.
@@ -193,6 +248,7 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
                              "such devices are planned and checked, and not reached");
   }
   check_names(set, reporter);
+  check_counters(set, reporter);
 }
 
 }  // namespace
@@ -259,6 +315,12 @@ const Type& struct_type<Interface>() {
 template <>
 const Type& struct_type<Port>() {
   static constexpr Type type = object_type<Port>("a port", port_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Counted>() {
+  static constexpr Type type =
+      object_type<Counted>("a group of counters", counted_fields, checked<Counted, check_counted>);
   return type;
 }
 template <>

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "specs/language/object.hpp"
+#include "specs/model/counter_groups.hpp"
 
 namespace lockstep {
 
@@ -54,6 +55,12 @@ struct Port {
   Said<BitRate> speed;
 };
 
+// A group of counters that the set's switches read.
+struct Counted {
+  Said<CountedGroup> group;
+  Said<Duration> interval;  // unset: not managed
+};
+
 // The same Ethernet segment on several switches (EVPN multihoming, RFC 7432).
 struct Multihoming {
   Said<std::uint32_t> segment;
@@ -92,6 +99,7 @@ struct DeviceSet : Object {
   std::vector<Interface> interfaces;
   std::vector<Port> ports;
   std::vector<Bond> bonds;
+  std::vector<Counted> counters;
   Said<From> from;
   std::vector<InventoryRow>
       inventory;  // from an inventory, in the order of names; empty: names are written in the spec

@@ -45,6 +45,8 @@ const Type& struct_type<Connect>();
 template <>
 const Type& struct_type<Cost>();
 template <>
+const Type& struct_type<Counted>();
+template <>
 const Type& struct_type<Cpu>();
 template <>
 const Type& struct_type<Credentials>();

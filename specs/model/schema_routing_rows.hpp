@@ -297,7 +297,8 @@ inline constexpr std::array kRoutingRows{
     Row{.pattern = "switch-config/saved",
         .type = EntryType::present,
         .doc = "the switch's next boot loads what is configured now, as far as the rows here stand for it",
-        .saves = "bgp interface[*] load-balancing/hash-fields raw[*][*]",
+        .saves = "bgp counter-group[*] interface[*] load-balancing/hash-fields pfc-watchdog/poll-interval "
+                 "raw[*][*]",
         .saves_once_kept = true,
         .power = Power::reachability},
     Row{.pattern = "vrf[*]",

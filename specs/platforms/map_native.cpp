@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "specs/model/counter_groups.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
-// Which part of a native name is the entry's first key.
-enum class KeyPart : std::uint8_t { none, after_table, whole };
+// Which part of a native name is the entry's first key. counters: the group of a row of FLEX_COUNTER_TABLE.
+enum class KeyPart : std::uint8_t { none, after_table, whole, counters };
 
 struct NativeName {
   std::string_view driver;
@@ -45,6 +46,12 @@ constexpr NativeName kNames[] = {
      "SONiC sonic-pfcwd.yang"},
     {"sonic", "PFC_WD", "restoration_time", row("interface[*]/pfc-watchdog/restoration-time"), kPort,
      "SONiC sonic-pfcwd.yang"},
+    {"sonic", "PFC_WD", "POLL_INTERVAL", row("pfc-watchdog/poll-interval"), KeyPart::none,
+     "SONiC sonic-pfcwd.yang"},
+    {"sonic", "FLEX_COUNTER_TABLE", "FLEX_COUNTER_STATUS", row("counter-group[*]"), KeyPart::counters,
+     "SONiC sonic-flex_counter.yang"},
+    {"sonic", "FLEX_COUNTER_TABLE", "POLL_INTERVAL", row("counter-group[*]/interval"), KeyPart::counters,
+     "SONiC sonic-flex_counter.yang"},
     {"sonic", "INTERFACE", "vrf_name", row("interface[*]/vrf"), kPort, "SONiC sonic-interface.yang"},
     {"sonic", "DEVICE_METADATA", "bgp_asn", row("bgp/asn"), KeyPart::none,
      "SONiC sonic-device_metadata.yang"},
@@ -63,6 +70,14 @@ std::string_view port_of(std::string_view name) {
   const std::string_view rest = name.substr(bar + 1);
   const std::string_view port = rest.substr(0, rest.find('|'));
   return port == "global" || port == "GLOBAL" ? std::string_view() : port;
+}
+
+// "queue" of "FLEX_COUNTER_TABLE|QUEUE"; empty: no group that has a name here.
+std::string_view group_of(std::string_view name) {
+  const std::size_t bar = name.find('|');
+  const std::string_view key = bar == name.npos ? std::string_view() : name.substr(bar + 1);
+  const auto* const found = std::ranges::find(kCountedGroups, key, &CountedGroupRow::sonic);
+  return found == kCountedGroups.end() ? std::string_view() : found->name;
 }
 
 bool says(const Literal& value, std::string_view field) {
@@ -92,7 +107,10 @@ std::vector<MeantEntries> meant_entries(std::string_view driver, const std::stri
   for (const NativeName& one : kNames) {
     if (one.driver != driver || (!one.table.empty() && one.table != table) || !says(value, one.field))
       continue;
+    const std::string_view group = one.key == KeyPart::counters ? group_of(name) : std::string_view();
+    if (one.key == KeyPart::counters && group.empty()) continue;
     MeantEntries& entries = out.emplace_back(MeantEntries{one.row, {}});
+    if (!group.empty()) entries.keys.emplace_back(group);
     if (one.key == KeyPart::whole) entries.keys.push_back(name);
     if (const std::string_view port = port_of(name); one.key == KeyPart::after_table && !port.empty())
       entries.keys.emplace_back(port);

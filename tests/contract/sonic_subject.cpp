@@ -30,7 +30,8 @@ class Sonic final : public Subject {
     never_unset = {"switch-config/saved", "interface[*]/speed",  // SONiC's model of a port requires it
                                                                  // A profile has both, or none.
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
-                   "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff"};
+                   "interface[*]/buffer[*]/size", "interface[*]/buffer[*]/xoff",
+                   "pfc-watchdog/poll-interval"};  // orchagent crashes when its row goes
     keeps_a_default = {"interface[*]/class[*]/ecn-probability", "interface[*]/buffer[*]/dynamic-threshold"};
     follow = {"interface[*]/trust", "switch-config/saved"};
     const Change save{*Path::parse("switch-config/saved"), {}, Value::present(), 0};

@@ -219,6 +219,19 @@ TEST(Diff, BufferMayBeACellLargerAndNoByteSmaller) {
       EXPECT_FALSE(satisfies(row("interface[*]/buffer[*]/size"), Value::integer(want), no_number));
 }
 
+// 150,000 B in cells of 254 (Tomahawk 5) are 150,114.
+TEST(Diff, AMarkingThresholdMayBeACellLarger) {
+  for (const RowId id : {row("interface[*]/class[*]/ecn-min"), row("interface[*]/class[*]/ecn-max")}) {
+    const auto is_enough = [id](std::int64_t have) {
+      return satisfies(id, Value::integer(150'000), Value::integer(have));
+    };
+    EXPECT_TRUE(is_enough(150'000));
+    EXPECT_TRUE(is_enough(150'114));
+    EXPECT_FALSE(is_enough(149'999));
+    EXPECT_FALSE(is_enough(150'000 + kQuantum));
+  }
+}
+
 RC_GTEST_PROP(Diff, IsInPathOrderAndHasTheFormerValues, ()) {
   Case c;
   c.intent.want = *any_tree();

@@ -273,11 +273,78 @@ TEST_F(SonicDriver, EffectsAreWhatTheSwitchsDaemonsSay) {
   set("0", {"LLDP_ENTRY_TABLE:Ethernet0", "lldp_rem_sys_name", "gpu1", "lldp_rem_port_id_subtype", "3",
             "lldp_rem_port_id", "52:54:00:12:34:56", "lldp_rem_port_desc", "rail0"});
   set("6", {"NEIGH_STATE_TABLE|Ethernet8", "state", "Established"});
+  set("0", {"SWITCH_TABLE:switch", "ecmp_hash_seed", "25", "ecmp_hash_offset", "0"});
   const Tree have = observed(attach(redis->server())).have;
+  EXPECT_EQ(have.value(*Path::parse("load-balancing/seed")), Value::integer(25));
   EXPECT_EQ(have.value(*Path::parse("interface[Ethernet0]/carrier")), Value::boolean(true));
   EXPECT_EQ(have.value(*Path::parse("interface[Ethernet8]/carrier")), Value::boolean(false));
   EXPECT_EQ(have.value(*Path::parse("interface[Ethernet0]/peer")), Value::text("gpu1:rail0"));
   EXPECT_EQ(have.value(*Path::parse("bgp/neighbor[Ethernet8]/session")), Value::text("established"));
+}
+
+// By what buffermgrd writes, of new releases and of old ones (which put a table's name before a profile's).
+TEST_F(SonicDriver, ComputedBuffersAreReadFromApplDb) {
+  const auto set = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), {"-n", "0", "HSET"});
+    redis->cli(words);
+  };
+  set({"BUFFER_PROFILE_TABLE:pg_lossless_400000_5m_profile", "xon", "19456", "xoff", "49152", "size", "68608",
+       "pool", "ingress_lossless_pool", "dynamic_th", "0"});
+  set({"BUFFER_PG_TABLE:Ethernet0:3-4", "profile", "pg_lossless_400000_5m_profile"});
+  set({"BUFFER_PG_TABLE:Ethernet8:3", "profile", "[BUFFER_PROFILE_TABLE:pg_lossless_400000_5m_profile]"});
+  set({"BUFFER_PG_TABLE:Ethernet8:4", "profile", "[]"});
+  set({"BUFFER_PG_TABLE:odd", "profile", "["});
+  for (const char* const port : {"Ethernet0", "Ethernet8"})
+    redis->cli({"HSET", "BUFFER_PG|" + std::string(port) + "|3-4", "profile", "NULL"});
+  const Attached leaf = attach(redis->server());
+  const auto size = [](const Observation& seen, const std::string& place) {
+    return seen.have.value(*Path::parse("interface[" + place + "]/size")).to_string();
+  };
+  EXPECT_NE(size(observed(leaf), "Ethernet0]/buffer[3"), "68608")
+      << "in the traditional model it is not read";
+  redis->cli({"HSET", "DEVICE_METADATA|localhost", "buffer_model", "dynamic"});
+  const Observation seen = observed(leaf);
+  EXPECT_EQ(size(seen, "Ethernet0]/buffer[3"), "68608");
+  EXPECT_EQ(size(seen, "Ethernet0]/buffer[4"), "68608");
+  EXPECT_EQ(size(seen, "Ethernet8]/buffer[3"), "68608");
+  EXPECT_NE(size(seen, "Ethernet8]/buffer[4"), "68608");
+  // A new computation is seen, and is no conflict for a change that was planned before it.
+  set({"BUFFER_PROFILE_TABLE:pg_lossless_400000_5m_profile", "size", "70000"});
+  const auto again = leaf.driver->observe(Scope{}, seen.revision, patient());
+  ASSERT_TRUE(again) << said(again);
+  EXPECT_EQ(size(*again, "Ethernet0]/buffer[3"), "70000");
+  Guard guard;
+  guard.revision = seen.revision;
+  EXPECT_TRUE(
+      leaf.driver->apply({change("interface[Ethernet0]/mtu", Value::integer(9000))}, guard, patient()));
+  redis->cli({"-n", "0", "SET", "BUFFER_PG_TABLE:Ethernet0:5", "text"});
+  const Observation unread = observed(leaf);
+  ASSERT_FALSE(unread.unread.empty());
+  EXPECT_TRUE(std::ranges::all_of(unread.unread, [](const Unread& one) {
+    return schema_row(one.row).pattern.starts_with("interface[*]/buffer[*]/");
+  }));
+}
+
+TEST_F(SonicDriver, WhatTheAsicCannotCountIsNotSupported) {
+  const std::string row = "QUEUE_COUNTER_CAPABILITIES|WRED_ECN_QUEUE_";
+  const auto say = [&](const char* answer) {
+    for (const char* const counter : {"ECN_MARKED_PKT_COUNTER", "ECN_MARKED_BYTE_COUNTER",
+                                      "WRED_DROPPED_PKT_COUNTER", "WRED_DROPPED_BYTE_COUNTER"})
+      redis->cli({"-n", "6", "HSET", row + counter, "isSupported", answer});
+  };
+  const Attached leaf = attach(redis->server());
+  const Path ecn(lockstep::row("counter-group[*]"), {"queue-ecn"});
+  EXPECT_EQ(incapable_of(observed(leaf).incapable, ecn), nullptr) << "nothing is known";
+  say("false");
+  const Observation seen = observed(leaf);
+  ASSERT_NE(incapable_of(seen.incapable, ecn), nullptr);
+  EXPECT_EQ(incapable_of(seen.incapable, Path(lockstep::row("counter-group[*]"), {"queue"})), nullptr);
+  say("true");
+  EXPECT_EQ(incapable_of(observed(leaf).incapable, ecn), nullptr);
+  redis->cli({"-n", "6", "DEL", row + "ECN_MARKED_PKT_COUNTER"});
+  redis->cli({"-n", "6", "SET", row + "ECN_MARKED_PKT_COUNTER", "text"});
+  const Observation unread = observed(leaf);
+  EXPECT_EQ(unread.unread.size(), 2U) << "it is not known, so it is not set";
 }
 
 TEST_F(SonicDriver, ARowThatCannotBeReadIsNotAbsence) {
