@@ -16,6 +16,8 @@
 #include "drivers/sonic/sonic_counters.hpp"
 #include "reconciler/cli/agent_networks.hpp"
 #include "reconciler/local/local_drivers.hpp"
+#include "reconciler/twin/places.hpp"
+#include "reconciler/twin/sonic_device.hpp"
 
 namespace lockstep {
 namespace {
@@ -61,9 +63,19 @@ std::string sonic_models() {
   return std::filesystem::is_directory(kOnSwitch, unknown) ? kOnSwitch : "";
 }
 
-// None: it is in a twin, which has no SONiC, or nothing says where its Redis is.
+// A twin's switch, through the socket of its Redis, whether the twin has agents or not.
+Attached attach_sonic_in_twin(const std::string& device, const std::string& twin) {
+  const std::string socket = sonic_redis_socket(places(twin, device).run_dir);
+  Attached attached = make_sonic_driver(
+      {.device = device, .databases = usual_databases({.socket_path = socket}), .models = sonic_models()});
+  attached.machine = "twin-" + twin;
+  return attached;
+}
+
+// None: nothing says where its Redis is.
 Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
-  if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
+  if (target.twin) return std::optional<Attached>(attach_sonic_in_twin(target.device, target.twin->cluster));
+  if (!target.connect.redis.said) return std::optional<Attached>();
   TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
       {.device = target.device, .databases = usual_databases(server), .models = sonic_models()});

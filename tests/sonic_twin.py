@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""sonic_twin.py LOCKSTEP SOURCES: a twin whose leaf switches run SONiC: a real Redis and the stand-in for SONiC's daemons.
+Applied, in sync, with traffic from host to host through the leaves; each fault of SONiC is found and ended; nothing is left
+behind. The oracles are redis-cli, ip, vtysh, ping and ps. Exit code 77: this machine can't have it."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+APPROVED = ["--yes", "--no-measure", "--approve", "far-end,drain,approval:traffic"]
+AT_ONCE = """apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: at-once}
+spec: {selector: {}}
+"""
+LEAVES = ["leaf0", "leaf1"]
+
+
+class Pod:
+    def __init__(self, lockstep, sources, folder):
+        self.lockstep, self.specs = lockstep, Path(folder) / "sonic-pod"
+        self.environment = {**os.environ, "LOCKSTEP_STATE_DIR": f"{folder}/state"}
+        shutil.copytree(Path(sources) / "examples/rail-pod", self.specs)
+        (self.specs / "slo.yaml").unlink()
+        (self.specs / "policy.yaml").write_text(AT_ONCE)
+        self.edit("devices.yaml", r"gpu\[1-4\]", "gpu[1-2]")
+        self.edit("devices.yaml", r"(?s)(names: leaf.*?drivers: )\[linux, frr\]", r"\1[sonic]")
+        self.edit("fabric.yaml", r"gpu\[1-4\]", "gpu[1-2]")
+        self.edit("fabric.yaml", r"swp\[1-4\]", "swp[1-2]")
+        self.edit("fabric.yaml", r"    bfd: .*\n", "")  # the sonic driver sets none
+
+    def edit(self, file, pattern, text):
+        before = (self.specs / file).read_text()
+        after = re.sub(pattern, text, before)
+        assert after != before, (file, pattern)
+        (self.specs / file).write_text(after)
+
+    def run(self, *words):
+        return subprocess.run([self.lockstep, *words], capture_output=True, text=True, env=self.environment, timeout=300)
+
+    def good(self, *words):
+        done = self.run(*words)
+        assert done.returncode == 0, (words, done.returncode, done.stdout + done.stderr)
+        return done.stdout
+
+    def document(self, *words):
+        done = self.run(*words, "-o", "json")
+        return json.loads(done.stdout)
+
+    def status(self):
+        return self.document("twin", "status", str(self.specs))
+
+    def daemon(self, device, name):
+        return next(one for one in self.status()["daemons"] if (one["device"], one["name"]) == (device, name))
+
+    def breaks(self, fault, *words):
+        return self.good("twin", "break", str(self.specs), fault, *words)
+
+    def apply(self):
+        return self.run("apply", "--twin", str(self.specs), *APPROVED)
+
+    def changes(self):
+        document = self.document("plan", "--twin", str(self.specs))
+        assert document["kind"] == "Plan", document
+        return document["summary"]["changes"]
+
+    def drift(self):
+        """What differs, as (device, path)."""
+        items = self.document("drift", "--twin", str(self.specs))["items"]
+        return sorted((one["device"], one["path"]) for one in items if one["state"] == "drifted")
+
+    def inside(self, device, *words):
+        return subprocess.run(["ip", "netns", "exec", f"ls-{self.id}-{device}", *words], capture_output=True, text=True, timeout=60)
+
+    def redis(self, device, database, *words):
+        socket = f"/run/lockstep/twin/{self.id}/{device}/redis.sock"
+        return subprocess.run(["redis-cli", "-s", socket, "-n", str(database), *words], capture_output=True, text=True).stdout.strip()
+
+    def address(self, device, port):
+        links = json.loads(self.inside(device, "ip", "-j", "-4", "address", "show", "dev", port).stdout)
+        return links[0]["addr_info"][0]["local"]
+
+    def link(self, device, port):
+        return json.loads(self.inside(device, "ip", "-j", "link", "show", "dev", port).stdout)[0]
+
+    def pings(self, port, to, size="8972"):
+        return self.inside("gpu1", "ping", "-c", "1", "-W", "2", "-M", "do", "-s", size, "-I", port, to).returncode == 0
+
+
+def eventually(holds, what, patience=40):
+    until = time.monotonic() + patience
+    while True:
+        seen = holds()
+        if seen:
+            return seen
+        assert time.monotonic() < until, f"{what}: not within {patience} s"
+        time.sleep(0.2)  # a poll
+
+
+def in_sync(pod):
+    eventually(lambda: pod.drift() == [], "in sync again")
+
+
+def brought_up(pod):
+    pod.id = json.loads(pod.good("twin", "up", str(pod.specs), "-o", "json"))["id"]
+    for leaf in LEAVES:
+        for name in ("redis-server", "sonic-stand-in", "bgpd", "lldpd"):
+            assert pod.daemon(leaf, name)["state"] == "running", (leaf, name)
+    assert pod.redis("leaf0", 4, "GET", "CONFIG_DB_INITIALIZED") == "1"
+    assert pod.redis("leaf0", 4, "HGET", "DEVICE_METADATA|localhost", "type") == "LeafRouter"
+    assert pod.redis("leaf0", 4, "HGET", "PORT|swp1", "admin_status") == "down"
+    assert "UP" not in pod.link("leaf0", "swp1")["flags"]
+    listening = pod.inside("leaf0", "ss", "-Hltn").stdout
+    assert ":6379" not in listening, listening
+    assert not any(one["name"] == "redis-server" for one in pod.status()["daemons"] if one["device"] not in LEAVES)
+
+
+def applied(pod):
+    done = pod.apply()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert pod.changes() == 0, "a second plan is not empty"
+    in_sync(pod)
+    leaf = pod.link("leaf0", "up0")
+    assert leaf["mtu"] == 9216 and "UP" in leaf["flags"], leaf
+    sessions = json.loads(pod.good("twin", "exec", str(pod.specs), "leaf0", "vtysh", "-c", "show bgp summary json"))
+    states = {name: peer["state"] for name, peer in sessions["ipv4Unicast"]["peers"].items()}
+    assert states == {"up0": "Established", "up1": "Established"}, states
+    assert pod.redis("leaf0", 6, "HGET", "NEIGH_STATE_TABLE|up0", "state") == "Established"
+    assert pod.redis("leaf0", 0, "HGET", "LLDP_ENTRY_TABLE:swp1", "lldp_rem_sys_name") == "gpu1"
+    # Over leaf0 alone, and over leaf0, a spine switch and leaf1.
+    for rail in ("rail0", "rail1"):
+        assert pod.pings("rail0", pod.address("gpu2", rail)), f"no way from gpu1 to gpu2's {rail}"
+    assert not pod.pings("rail0", pod.address("gpu2", "rail0"), "8973"), "a packet beyond the MTU passed"
+
+
+def ignores_a_row(pod):
+    """The row is there, and the session is not: both ends say so. The neighbor is deleted behind Lockstep's back first."""
+    for name in ("BGP_NEIGHBOR_AF|default|up0|ipv4_unicast", "BGP_NEIGHBOR|default|up0"):
+        assert pod.redis("leaf0", 4, "DEL", name) == "1"
+    eventually(lambda: pod.redis("leaf0", 6, "EXISTS", "NEIGH_STATE_TABLE|up0") == "0", "the stand-in follows")
+    pod.breaks("sonic-ignores-row", "leaf0", "BGP_NEIGHBOR")
+    done = pod.apply()
+    assert done.returncode != 0, "apply found nothing wrong: " + done.stdout
+    assert pod.redis("leaf0", 4, "HGET", "BGP_NEIGHBOR|default|up0", "peer_type") == "external"
+    found = pod.drift()
+    assert {("leaf0", "bgp/neighbor[up0]/session"), ("spine0", "bgp/neighbor[down0]/session")} <= set(found), found
+    pod.breaks("sonic-ignores-row", "leaf0", "BGP_NEIGHBOR", "off")
+    in_sync(pod)
+    print("sonic-ignores-row:", *found)
+
+
+def reports_up(pod):
+    pod.breaks("sonic-reports-up", "leaf0", "swp1")
+    eventually(lambda: "UP" not in pod.link("leaf0", "swp1")["flags"], "swp1 goes down")
+    assert pod.redis("leaf0", 0, "HGET", "PORT_TABLE:swp1", "oper_status") == "up"
+    found = eventually(pod.drift, "the other end is found")
+    assert ("gpu1", "interface[rail0]/carrier") in found, found
+    assert ("leaf0", "interface[swp1]/carrier") not in found, found
+    pod.breaks("sonic-reports-up", "leaf0", "swp1", "off")
+    in_sync(pod)
+    print("sonic-reports-up:", *found)
+
+
+def dies(pod):
+    """Half of a change is carried: MTUs shrink on one half of the ports. The rows say that all have."""
+    pod.breaks("sonic-stand-in-dies", "leaf0")
+    for port in ("up0", "up1"):
+        pod.redis("leaf0", 4, "DEL", f"BGP_NEIGHBOR_AF|default|{port}|ipv4_unicast", f"BGP_NEIGHBOR|default|{port}")
+    eventually(lambda: pod.daemon("leaf0", "sonic-stand-in")["state"] == "ended", "the stand-in dies")
+    assert pod.run("twin", "status", str(pod.specs)).returncode == 2
+    found = eventually(lambda: [one for one in pod.drift() if one[0].startswith("spine")], "the other ends are found")
+    assert all(path == "bgp/neighbor[down0]/session" for _, path in found if "neighbor" in path), found
+    done = pod.apply()  # the rows are back, and nobody carries them
+    assert done.returncode != 0, done.stdout
+    still = pod.drift()
+    assert any(device.startswith("spine") for device, _ in still), still
+    pod.breaks("sonic-stand-in-dies", "leaf0", "off")
+    in_sync(pod)
+    print("sonic-stand-in-dies:", *found)
+
+
+def restarted_redis(pod):
+    """A SONiC switch that lost its configuration, as after `config reload` of an empty file, is built anew."""
+    pod.redis("leaf1", 4, "FLUSHDB")
+    pod.redis("leaf1", 4, "DEL", "wakes")
+    eventually(lambda: pod.redis("leaf1", 4, "GET", "CONFIG_DB_INITIALIZED") == "1", "CONFIG_DB is filled again")
+    eventually(lambda: "UP" not in pod.link("leaf1", "up0")["flags"], "the switch is bare")
+    assert pod.changes() > 10
+    done = pod.apply()
+    assert done.returncode == 0, done.stdout + done.stderr
+    in_sync(pod)
+    assert pod.pings("rail1", pod.address("gpu2", "rail1"))
+
+
+def refused(pod):
+    for words, why in ((["sonic-reports-up", "spine0", "down0"], "drivers: \\[sonic\\]"), (["sonic-ignores-row", "leaf0", "QUEUE"], "carries no 'QUEUE'"),
+                       (["killed-daemon", "leaf0", "bgpd"], "nothing would start the daemon again")):
+        done = pod.run("twin", "break", str(pod.specs), *words)
+        assert done.returncode == 1 and re.search(why, done.stdout + done.stderr), (words, done.stdout + done.stderr)
+
+
+def taken_down(pod):
+    run_dir = f"/run/lockstep/twin/{pod.id}"
+    assert subprocess.run(["pgrep", "-f", run_dir + "/"], capture_output=True).returncode == 0
+    pod.good("twin", "down", str(pod.specs))
+    assert subprocess.run(["pgrep", "-f", run_dir + "/"], capture_output=True).returncode == 1, "processes are left"
+    assert not os.path.exists(run_dir)
+    assert f"ls-{pod.id}-" not in subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
+
+
+def main():
+    lockstep, sources = sys.argv[1:3]
+    if os.geteuid() != 0:
+        print("not tested: a twin needs root")
+        return 77
+    for program in ("redis-server", "redis-cli", "/usr/lib/frr/bgpd", "/usr/sbin/lldpd", "ping"):
+        if not shutil.which(program):
+            print(f"not tested: needs {program}")
+            return 77
+    with tempfile.TemporaryDirectory(prefix="lockstep-sonic-twin-") as folder:
+        pod = Pod(lockstep, sources, folder)
+        try:
+            for step in (brought_up, applied, refused, ignores_a_row, reports_up, dies, restarted_redis, taken_down):
+                begin = time.monotonic()
+                step(pod)
+                print(f"{step.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+        finally:
+            pod.run("twin", "down", "--force", str(pod.specs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
