@@ -23,10 +23,12 @@ Result<NetworkState> links_and_addresses(const Call& call) {
   return read_network(socket, {.addresses = true, .routes = false, .rules = false}, call);
 }
 
-std::vector<std::string> lines_of(const SpeakerLines& speaker) {
-  std::vector<std::string> out;
-  for (const frr::Sent& one : frr::transcript(speaker.steps)) out.push_back(one.line);
-  out.insert(out.end(), speaker.resets.begin(), speaker.resets.end());
+// The lines as they are sent, with those that only enter and leave blocks.
+std::vector<BgpdLine> lines_of(const SpeakerLines& speaker) {
+  std::vector<BgpdLine> out;
+  for (const frr::Sent& one : frr::transcript(speaker.steps))
+    out.push_back({one.line, one.line == speaker.steps[one.step].line});
+  for (const std::string& reset : speaker.resets) out.push_back({reset, true});
   return out;
 }
 
@@ -44,7 +46,7 @@ Result<Done> Carrying::carry(const Seen& seen, std::vector<std::string>& notes, 
   const ConfigDb rows = obeyed_rows(seen.rows, carried_, seen.orders);
   TRY(const NetworkState kernel, links_and_addresses(call));
   const std::vector<KernelAct> acts = kernel_acts(wanted_links(rows, notes), kernel);
-  std::vector<std::string> lines;
+  std::vector<BgpdLine> lines;
   std::optional<Error> failed;
   if (!seen.routing.bgp) {
     failed = seen.routing.bgp_error.value_or(Error{ErrorKind::transient, "bgpd was not read"});
@@ -56,7 +58,9 @@ Result<Done> Carrying::carry(const Seen& seen, std::vector<std::string>& notes, 
       failed = speaker.error();
   }
   steps_ = 0;
-  dies_at_ = seen.orders.dies ? (acts.size() + lines.size() + 1) / 2 : 0;
+  const auto steps =
+      acts.size() + static_cast<std::size_t>(std::ranges::count(lines, true, &BgpdLine::is_step));
+  dies_at_ = seen.orders.dies ? (steps + 1) / 2 : 0;
   if (auto done = carry_to_kernel(acts, notes, call); !done) failed = std::move(done.error());
   if (auto done = tell_bgpd(lines, notes, call); !done) failed = std::move(done.error());
   // Also of what failed: the next carrying is due for it, and reads what is there anew.
@@ -90,16 +94,16 @@ Result<Done> Carrying::carry_to_kernel(const std::vector<KernelAct>& acts, std::
   return Done{};
 }
 
-Result<Done> Carrying::tell_bgpd(const std::vector<std::string>& lines, std::vector<std::string>& notes,
+Result<Done> Carrying::tell_bgpd(const std::vector<BgpdLine>& lines, std::vector<std::string>& notes,
                                  const Call& call) {
   if (lines.empty()) return Done{};
   TRY(frr::Vty bgpd, frr::Vty::connect(run_dir_, "bgpd", call));
-  for (const std::string& line : lines) {
+  for (const auto& [line, is_step] : lines) {
     TRY(const frr::Reply reply, bgpd.say(line, frr::Intention::writes, call));
     const bool refused = reply.code > 1;  // 1 is a warning (vty.hpp)
     notes.push_back("bgpd: " + line + (refused ? ": " + reply.words() : ""));
     if (refused) return Error{ErrorKind::refused, notes.back()};
-    count(notes);
+    if (is_step) count(notes);
   }
   return Done{};
 }

@@ -25,6 +25,11 @@ struct Seen {
   const frr::State& routing;
 };
 
+struct BgpdLine {
+  std::string text;
+  bool is_step = false;  // it changes something; others enter and leave blocks
+};
+
 class Carrying {
  public:
   explicit Carrying(std::string run_dir) : run_dir_(std::move(run_dir)) {}
@@ -40,7 +45,7 @@ class Carrying {
   void count(std::vector<std::string>& notes);
   Result<Done> carry_to_kernel(const std::vector<KernelAct>& acts, std::vector<std::string>& notes,
                                const Call& call);
-  Result<Done> tell_bgpd(const std::vector<std::string>& lines, std::vector<std::string>& notes,
+  Result<Done> tell_bgpd(const std::vector<BgpdLine>& lines, std::vector<std::string>& notes,
                          const Call& call);
 
   std::string run_dir_;

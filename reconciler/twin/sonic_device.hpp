@@ -36,9 +36,9 @@ std::string sonic_ready_file(std::string_view run_dir);
 // How the stand-in misbehaves, until the orders are taken back.
 struct SonicOrders {
   // Tables ("BGP_NEIGHBOR") and rows ("PORT|swp1"): what changes in them is not carried.
-  std::set<std::string> ignores;
+  std::set<std::string> ignores{};
   // Ports that are down in the kernel, whatever their row says, and up as APPL_DB has it.
-  std::set<std::string> reports_up;
+  std::set<std::string> reports_up{};
   // It dies when it has carried half of what the next change takes.
   bool dies = false;
 
