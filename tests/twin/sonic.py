@@ -114,6 +114,15 @@ def in_sync(pod):
     eventually(lambda: pod.drift() == [], "in sync again")
 
 
+def needs_redis(pod):
+    """Where redis-server is missing, that is said before anything is made."""
+    script = 'mount --bind /dev/null "$(readlink -f /usr/bin/redis-server)" && exec "$@"'
+    words = ["unshare", "-m", "sh", "-c", script, "sh", pod.lockstep, "twin", "up", str(pod.specs)]
+    done = subprocess.run(words, capture_output=True, text=True, env=pod.environment)
+    assert done.returncode == 1 and "apt-get install redis-server" in done.stderr, done.stdout + done.stderr
+    assert "no twin" in pod.run("twin", "status", str(pod.specs)).stderr
+
+
 def brought_up(pod):
     pod.id = json.loads(pod.good("twin", "up", str(pod.specs), "-o", "json"))["id"]
     for leaf in LEAVES:
@@ -213,6 +222,21 @@ def refused(pod):
         assert done.returncode == 1 and re.search(why, done.stdout + done.stderr), (words, done.stdout + done.stderr)
 
 
+def grows(pod):
+    """A host is added while the twin is up: its leaves have a port more, and keep what they have."""
+    before = pod.daemon("leaf0", "sonic-stand-in")["pid"]
+    pod.edit("devices.yaml", r"gpu\[1-2\]", "gpu[1-3]")
+    pod.edit("fabric.yaml", r"gpu\[1-2\]", "gpu[1-3]")
+    pod.edit("fabric.yaml", r"swp\[1-2\]", "swp[1-3]")
+    pod.good("twin", "up", str(pod.specs))
+    assert pod.daemon("leaf0", "sonic-stand-in")["pid"] == before
+    eventually(lambda: pod.redis("leaf0", 4, "HGET", "PORT|swp3", "admin_status") == "down", "PORT has the new port")
+    done = pod.apply()
+    assert done.returncode == 0, done.stdout + done.stderr
+    in_sync(pod)
+    assert pod.pings("rail0", pod.address("gpu3", "rail0"))
+
+
 def taken_down(pod):
     run_dir = f"/run/lockstep/twin/{pod.id}"
     assert subprocess.run(["pgrep", "-f", run_dir + "/"], capture_output=True).returncode == 0
@@ -233,7 +257,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lockstep-sonic-twin-") as folder:
         pod = Pod(lockstep, sources, folder)
         try:
-            for step in (brought_up, applied, refused, ignores_a_row, reports_up, dies, loses_its_configuration, taken_down):
+            for step in (needs_redis, brought_up, applied, refused, ignores_a_row, reports_up, dies, loses_its_configuration, grows, taken_down):
                 begin = time.monotonic()
                 step(pod)
                 print(f"{step.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
