@@ -95,11 +95,6 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   return out;
 }
 
-std::filesystem::path this_program() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored);
-}
-
 // On its unix socket alone, for root alone; nothing is written to a disk. Keyspace events as SONiC sets them
 // (sonic-swss-common 85a39d80).
 DaemonPlan redis_daemon(const TwinRecord& record, const std::string& device) {
@@ -132,14 +127,18 @@ DaemonPlan stand_in_daemon(const TwinRecord& record, const TwinDevice& device) {
   out.device = device.name;
   out.name = kSonicStandIn;
   out.ready_file = sonic_ready_file(at.run_dir);
-  out.own_folders = false;  // this program may be installed in a folder that a private /var/tmp would cover
   out.after = kSonicRedis;
-  out.argv = {this_program().string(), kSonicStandIn, at.run_dir, device.sonic_type};
+  // The supervisor's own program, also where its file was replaced or is in a folder that the daemon does not
+  // see.
+  out.argv = {"/proc/self/exe", kSonicStandIn, at.run_dir, device.sonic_type};
   return out;
 }
 
 // Beside this program, as both are built and installed.
-std::string agent_program() { return (this_program().parent_path() / "lockstep-agent").string(); }
+std::string agent_program() {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lockstep-agent").string();
+}
 
 DaemonPlan agent_daemon(const TwinRecord& record, const TwinDevice& device) {
   const DevicePlaces at = places(record.layout.cluster, device.name);

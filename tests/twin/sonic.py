@@ -132,6 +132,8 @@ def brought_up(pod):
     assert pod.redis("leaf0", 4, "HGET", "DEVICE_METADATA|localhost", "type") == "LeafRouter"
     assert pod.redis("leaf0", 4, "HGET", "PORT|swp1", "admin_status") == "down"
     assert "UP" not in pod.link("leaf0", "swp1")["flags"]
+    named = Path(f"/proc/{pod.daemon('leaf0', 'sonic-stand-in')['pid']}/comm").read_text().strip()
+    assert named == "sonic-stand-in", named
     listening = pod.inside("leaf0", "ss", "-Hltn").stdout
     assert ":6379" not in listening, listening
     assert not any(one["name"] == "redis-server" for one in pod.status()["daemons"] if one["device"] not in LEAVES)
