@@ -54,8 +54,9 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # iproute2: ip(8), for the quickstart and for users; FRR and lldpd: switches, and every device of a twin.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "frr, iproute2, lldpd")
-# git: specs of serve; ssh-keygen(1): plan --sign; ca-certificates: receivers of alerts over https.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "ca-certificates, git, openssh-client")
+# git: specs of serve; ssh-keygen(1): plan --sign; ca-certificates: receivers of alerts over https; redis-server: SONiC
+# switches of a twin.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "ca-certificates, git, openssh-client, redis-server")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 include(CPack)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-packages.sh build|test|vm|fuzz|mutants: installs the missing Debian 12 packages that lockstep needs.
-# build: to compile and run (FRR and lldpd for the twin). test: build's, and those of the tests, lints and benchmarks.
+# build: to compile and run (FRR, lldpd and Redis for the twin). test: build's, and those of the tests, lints and benchmarks.
 # vm: those of the VM lab only. fuzz: build's, and those of tests/fuzz. mutants: those that tests/mutants needs in
 # addition to test's.
 set -euo pipefail
@@ -9,11 +9,12 @@ packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
   libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev libboost1.81-dev
   libhowardhinnant-date-dev tzdata prometheus-cpp-dev libcurl4-openssl-dev
-  libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev libyang2-dev libhiredis-dev frr lldpd iproute2 procps
+  libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev libyang2-dev libhiredis-dev frr lldpd redis-server
+  iproute2 procps
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 lld nftables
-             iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server redis-tools
+             iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-tools
              curl jq libxml2-utils openssh-client openssl man-db dpkg-dev lintian mmdebstrap
              e2fsprogs)
   # It starts a service, which is nothing for a machine that somebody works on: without it the tests over ssh are skipped.

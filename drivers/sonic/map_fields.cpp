@@ -289,6 +289,25 @@ void keep_interface(ConfigDb& config, const std::string& table, const std::strin
     make_move({table, name, std::nullopt}, config);
 }
 
+// frrcfgd makes each speaker with `no bgp default ipv4-unicast` (sonic-net/sonic-buildimage,
+// src/sonic-frr-mgmt-framework/frrcfgd/frrcfgd.py): a neighbor exchanges IPv4 routes only where this row says
+// so. It comes with the neighbor, and what names the neighbor goes with it.
+constexpr RowId kNeighbor = row("bgp/neighbor[*]");
+constexpr std::string_view kFamilyTable = "BGP_NEIGHBOR_AF";
+void keep_family(ConfigDb& config, const std::string& neighbor, bool is_there) {
+  if (is_there) {
+    config.tables[std::string(kFamilyTable)].try_emplace(neighbor + "|ipv4_unicast",
+                                                         ConfigRow{{"admin_status", "up"}});
+    return;
+  }
+  const auto rows = config.tables.find(kFamilyTable);
+  if (rows == config.tables.end()) return;
+  std::vector<std::string> gone;
+  for (const auto& [key, fields] : rows->second)
+    if (key.starts_with(neighbor + "|")) gone.push_back(key);
+  for (const std::string& key : gone) make_move({std::string(kFamilyTable), key, std::nullopt}, config);
+}
+
 // The loopback interface has its row as soon as something is set of it.
 Result<Done> edit_loopback(ConfigDb& config, const FieldLine& line, const Change& change) {
   if (line.field != "admin_status")
@@ -377,6 +396,7 @@ Result<Done> edit_field(ConfigDb& config, const FieldLine& line, const Change& c
     else if (ConfigRow& row = config.tables[table].try_emplace(key).first->second; !line.field.empty())
       row[std::string(line.field)] = "true";
     if (table.ends_with("INTERFACE")) keep_interface(config, table, name);
+    if (line.row == kNeighbor) keep_family(config, key, static_cast<bool>(change.want));
     return Done{};
   }
   if (line.form == Form::peer) return edit_peer(config, table, key, change);

@@ -15,6 +15,8 @@
 #include "reconciler/cli/plan_proposal.hpp"
 #include "reconciler/cli/version.hpp"
 #include "reconciler/engine/approved.hpp"
+#include "reconciler/sonic_stand_in/stand_in.hpp"
+#include "reconciler/twin/sonic_device.hpp"
 #include "reconciler/twin/supervisor.hpp"
 #include "specs/language/kind_rows.hpp"
 
@@ -293,6 +295,7 @@ int run_command_line(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
     return bench::verbs::verbs_probe_main(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == kSupervisorWord) return supervisor_main();
+  if (argc > 1 && std::string_view(argv[1]) == kSonicStandIn) return sonic_stand_in_main(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == kPlanProposalWord) return plan_proposal_main();
   CLI::App app{kAbout, "lockstep"};
   app.footer(kFooter);

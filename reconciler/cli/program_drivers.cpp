@@ -15,6 +15,8 @@
 #include "drivers/sonic/sonic_counters.hpp"
 #include "reconciler/cli/agent_networks.hpp"
 #include "reconciler/local/local_drivers.hpp"
+#include "reconciler/twin/places.hpp"
+#include "reconciler/twin/sonic_device.hpp"
 
 namespace lockstep {
 namespace {
@@ -51,18 +53,35 @@ Attach attach(DriverName driver, Attached (*unattached)(const std::string&, bool
   };
 }
 
-// A switch through its Redis. None: nothing says where that is, or it is in a twin, which has no SONiC.
-Result<std::optional<Attached>> attach_redis(const DriverTarget& target) {
-  if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
+// A twin's switch, through the socket of its Redis, whether the twin has agents or not.
+Attached sonic_in_twin(const std::string& device, const std::string& twin) {
+  const std::string socket = sonic_redis_socket(places(twin, device).run_dir);
+  Attached attached = make_sonic_driver(
+      {.device = device, .databases = usual_databases({.socket_path = socket}), .models = sonic_models()});
+  attached.machine = "twin-" + twin;
+  return attached;
+}
+
+Result<Attached> sonic_by_redis(const DriverTarget& target) {
   TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
       {.device = target.device, .databases = usual_databases(server), .models = sonic_models()});
   if (!server.host.empty()) attached.address = IpAddress::parse(server.host);
-  return std::optional<Attached>(std::move(attached));
+  return attached;
 }
 
 Attached unattached_sonic(const std::string& device, [[maybe_unused]] bool twin) {
   return make_sonic_driver({.device = device, .databases = usual_databases({})});
+}
+
+Attach attach_sonic(const std::shared_ptr<AgentNetworks>& agents) {
+  const Attach on_switch = attach(DriverName::sonic, unattached_sonic, agents);
+  return [on_switch](const DriverTarget& target) -> Result<std::optional<Attached>> {
+    if (target.twin) return std::optional(sonic_in_twin(target.device, target.twin->cluster));
+    if (!target.connect.redis.said) return on_switch(target);
+    TRY(Attached by_redis, sonic_by_redis(target));
+    return std::optional(std::move(by_redis));
+  };
 }
 
 // One NVML session serves all its queries.
@@ -85,12 +104,7 @@ DriverTable driver_table() {
                             .config_file = "frr.conf",
                             .config_text = frr_config_of,
                             .previews_collections = true};
-  const Attach on_switch = attach(DriverName::sonic, unattached_sonic, agents);
-  table[DriverName::sonic] = {.attach =
-                                  [on_switch](const DriverTarget& target) {
-                                    return target.twin || target.connect.redis.said ? attach_redis(target)
-                                                                                    : on_switch(target);
-                                  },
+  table[DriverName::sonic] = {.attach = attach_sonic(agents),
                               .unattached = unattached_sonic,
                               .config_file = "config_db.json",
                               .config_text = sonic_config_of};

@@ -2,6 +2,7 @@
 
 #include <date/date.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -63,11 +64,16 @@ std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle)
   if (handle.was_up)
     return out + compose("the twin of {} is up already, as its specs have it: nothing to do\n", cluster.name);
   const Topology& topology = cluster.compiled.topology;
+  const auto sonic = std::ranges::count_if(topology.devices, [](const TopologyDevice& device) {
+    return std::ranges::find(device.drivers, DriverName::sonic) != device.drivers.end();
+  });
   return out +
          compose(
-             "the twin of {} is up in {} ms: {} network namespaces, {} cables, FRR in every switch; bare, "
+             "the twin of {} is up in {} ms: {} network namespaces, {} cables, FRR in every switch{}; bare, "
              "until `lockstep apply --twin`\n",
-             cluster.name, handle.took.count(), topology.devices.size(), topology.links.size());
+             cluster.name, handle.took.count(), topology.devices.size(), topology.links.size(),
+             sonic == 0 ? compose("")
+                        : compose(", on {} of them Redis and a stand-in for SONiC's daemons", sonic));
 }
 
 nlohmann::json twin_up_json(const OpenedCluster& cluster, const TwinHandle& handle) {

@@ -1,5 +1,7 @@
 #include "reconciler/session/cluster_twin.hpp"
 
+#include <algorithm>
+
 #include "specs/language/hostlist.hpp"
 #include "specs/language/quantity.hpp"
 
@@ -34,6 +36,14 @@ Result<Done> has_link_rate(const TwinRecord& running, const OpenedCluster& clust
                    cluster.folder + "`"};
 }
 
+// The types of devices that SONiC knows (sonic-device_metadata.yang); empty: the device runs no SONiC.
+std::string sonic_type_of(const TopologyDevice& device) {
+  if (!device.is_switch() || std::ranges::find(device.drivers, DriverName::sonic) == device.drivers.end())
+    return "";
+  if (device.role == DeviceRole::superspine) return "UpperSpineRouter";
+  return device.role == DeviceRole::leaf ? "LeafRouter" : "SpineRouter";
+}
+
 }  // namespace
 
 TwinLayout layout_of(const OpenedCluster& cluster) {
@@ -43,7 +53,8 @@ TwinLayout layout_of(const OpenedCluster& cluster) {
   for (const TopologyDevice& device : topology.devices)
     layout.devices.push_back({.name = device.name,
                               .role = device.is_switch() ? TwinRole::device_switch : TwinRole::host,
-                              .routing = device.is_switch()});
+                              .routing = device.is_switch(),
+                              .sonic_type = sonic_type_of(device)});
   for (const TopologyLink& link : topology.links)
     layout.cables.push_back({.device_a = topology.device_of(link.a),
                              .port_a = std::string(topology.ports[link.a].name),

@@ -28,6 +28,7 @@
 #include "reconciler/twin/agents.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "reconciler/twin/sonic_device.hpp"
 #include "specs/files/own_folder.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
@@ -38,6 +39,7 @@ namespace {
 // Paths of Debian's frr and lldpd packages (dpkg -L frr lldpd).
 constexpr std::string_view kFrrPrograms = "/usr/lib/frr/";
 constexpr const char* kLldpd = "/usr/sbin/lldpd";
+constexpr const char* kRedis = "/usr/bin/redis-server";  // dpkg -L redis-server
 constexpr const char* kFrrUser = "frr";
 constexpr std::string_view kRun = "/run";
 constexpr const char* kScratch = "/var/tmp";  // FRR has /var/tmp/frr compiled in, for its logs (lib/zlog.c)
@@ -90,6 +92,45 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   out.ready_socket = at.lldpd_socket;
   // -d: foreground; -O: not the configuration of this machine's own lldpd.
   out.argv = {kLldpd, "-d", "-u", at.lldpd_socket, "-O", at.config_file("lldpd")};
+  return out;
+}
+
+// On its unix socket alone, for root alone; nothing is written to a disk. Keyspace events as SONiC sets them
+// (sonic-swss-common 85a39d80).
+DaemonPlan redis_daemon(const TwinRecord& record, const std::string& device) {
+  const DevicePlaces at = places(record.layout.cluster, device);
+  DaemonPlan out;
+  out.device = device;
+  out.name = kSonicRedis;
+  out.ready_socket = sonic_redis_socket(at.run_dir);
+  out.argv = {kRedis,
+              "--port",
+              "0",
+              "--unixsocket",
+              out.ready_socket,
+              "--unixsocketperm",
+              "700",
+              "--save",
+              "",
+              "--appendonly",
+              "no",
+              "--dir",
+              at.run_dir,
+              "--notify-keyspace-events",
+              "KEA"};
+  return out;
+}
+
+DaemonPlan stand_in_daemon(const TwinRecord& record, const TwinDevice& device) {
+  const DevicePlaces at = places(record.layout.cluster, device.name);
+  DaemonPlan out;
+  out.device = device.name;
+  out.name = kSonicStandIn;
+  out.ready_file = sonic_ready_file(at.run_dir);
+  out.after = kSonicRedis;
+  // The supervisor's own program, also where its file was replaced or is in a folder that the daemon does not
+  // see.
+  out.argv = {"/proc/self/exe", kSonicStandIn, at.run_dir, device.sonic_type};
   return out;
 }
 
@@ -267,6 +308,10 @@ std::vector<DaemonPlan> daemons_of(const TwinRecord& record) {
     if (device.routing)
       for (const char* name : kFrrDaemons) out.push_back(frr_daemon(record, device.name, name));
     if (record.lldp) out.push_back(lldp_daemon(record, device));
+    if (!device.sonic_type.empty()) {
+      out.push_back(redis_daemon(record, device.name));
+      out.push_back(stand_in_daemon(record, device));
+    }
     if (record.agents) out.push_back(agent_daemon(record, device));
   }
   return out;
@@ -286,6 +331,13 @@ Result<Done> preflight(const TwinRecord& record) {
     if (!frr_user())
       return Error{ErrorKind::unsupported, "there is no user frr: apt-get install frr makes it"};
   }
+  const auto sonic = std::ranges::find_if(devices, [](const auto& one) { return !one.sonic_type.empty(); });
+  if (sonic != devices.end() && ::access(kRedis, X_OK) != 0)
+    return Error{
+        ErrorKind::unsupported,
+        fmt::format("{} runs SONiC, whose databases are in Redis, and {} is not there: apt-get install "
+                    "redis-server",
+                    sonic->name, kRedis)};
   if (record.lldp && ::access(kLldpd, X_OK) != 0)
     return Error{
         ErrorKind::unsupported,

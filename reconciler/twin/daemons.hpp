@@ -17,7 +17,7 @@ namespace lockstep {
 
 struct DaemonPlan {
   std::string device;
-  std::string name;  // "zebra", "bgpd", "bfdd", "lldpd", "agent"
+  std::string name;  // "zebra", "bgpd", "bfdd", "lldpd", "redis-server", "sonic-stand-in", "agent"
   std::vector<std::string> argv;
   std::string ready_socket;  // accepts when the daemon is ready; empty: see ready_file
   std::string ready_file{};  // the daemon makes it when it is ready

@@ -1,5 +1,5 @@
 // The functions behind the table of faults, by subsystem: faults_agent.cpp, faults_link.cpp,
-// faults_queue.cpp, faults_routing.cpp.
+// faults_queue.cpp, faults_routing.cpp, faults_sonic.cpp.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,9 @@ Result<FaultLines> break_lost_nexthop(const FaultOrder& order);
 Result<FaultLines> break_hung_daemon(const FaultOrder& order);
 Result<FaultLines> break_resumed_daemon(const FaultOrder& order);
 Result<FaultLines> break_killed_daemon(const FaultOrder& order);
+Result<FaultLines> break_sonic_ignores_row(const FaultOrder& order);
+Result<FaultLines> break_sonic_reports_up(const FaultOrder& order);
+Result<FaultLines> break_sonic_stand_in_dies(const FaultOrder& order);
 
 // A signal to a daemon of the order's device.
 Result<FaultLines> signal_daemon(const FaultOrder& order, const std::string& daemon, int number,

@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<Fault, 24> kFaults{{
+constexpr std::array<Fault, 27> kFaults{{
     {.name = "address-removed",
      .arguments = "DEVICE PORT [PREFIX]",
      .what = "a port loses its address, and with it the routes that the kernel hangs on it",
@@ -205,6 +205,36 @@ constexpr std::array<Fault, 24> kFaults{{
      .least = 1,
      .most = 2,
      .make = break_slow_link},
+    {.name = "sonic-ignores-row",
+     .arguments = "DEVICE TABLE|\"TABLE|KEY\" [on|off]",
+     .what = "the stand-in for SONiC's daemons ignores what changes in a table or a row of CONFIG_DB",
+     .shown_by = "nothing, until such a row changes; then what the row was for: of a neighbor "
+                 "bgp/neighbor[*]/session at both ends; \"off\" ends it",
+     .native = "an order to the twin's own sonic-stand-in",
+     .least = 1,
+     .most = 2,
+     .of_sonic = true,
+     .make = break_sonic_ignores_row},
+    {.name = "sonic-reports-up",
+     .arguments = "DEVICE PORT [on|off]",
+     .what = "a port of a SONiC switch is down, and APPL_DB has it up",
+     .shown_by = "interface[*]/carrier at the other end, and sessions over it at both; \"off\" ends it",
+     .native = "an order to the twin's own sonic-stand-in",
+     .least = 1,
+     .most = 2,
+     .of_sonic = true,
+     .make = break_sonic_reports_up},
+    {.name = "sonic-stand-in-dies",
+     .arguments = "DEVICE [on|off]",
+     .what =
+         "the stand-in for SONiC's daemons dies when it has carried half of the next change; \"off\" starts "
+         "it, as systemd would",
+     .shown_by = "what the other half was for, at the other ends; `twin status` has it as ended",
+     .native = "an order to the twin's own sonic-stand-in",
+     .least = 0,
+     .most = 1,
+     .of_sonic = true,
+     .make = break_sonic_stand_in_dies},
     {.name = "sysctl",
      .arguments = "DEVICE NAME VALUE",
      .what = "a kernel parameter is wrong",
@@ -250,8 +280,8 @@ Result<FaultLines> break_twin(const std::string& cluster, const std::string& fau
                          {words.begin() + 1, words.end()},
                          call};
   const auto& devices = order.twin.record.layout.devices;
-  if (std::none_of(devices.begin(), devices.end(),
-                   [&](const TwinDevice& one) { return one.name == order.device; }))
+  const auto device = std::ranges::find(devices, order.device, &TwinDevice::name);
+  if (device == devices.end())
     return Error{ErrorKind::invalid_spec, "the twin has no device '" + order.device +
                                               "'; if you added it to the specs, run `lockstep twin up`"};
   if (wanted->of_agents && !order.twin.record.agents)
@@ -259,6 +289,11 @@ Result<FaultLines> break_twin(const std::string& cluster, const std::string& fau
                  fmt::format("{} needs a twin with agents: take this one down, and bring it "
                              "up with `lockstep twin up --agents`",
                              wanted->name)};
+  if (wanted->of_sonic && device->sonic_type.empty())
+    return Error{ErrorKind::refused,
+                 fmt::format("{} is for a device whose specs say `drivers: [sonic]`, and {} "
+                             "is none",
+                             wanted->name, order.device)};
   return wanted->make(order);
 }
 

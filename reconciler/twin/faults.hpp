@@ -4,10 +4,12 @@
 // Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to the twin's own daemon), only
 // inside the twin's namespaces, and each reports exactly what it did and what was there before. Faults can't
 // be reverted here: detecting and healing them is the reconciler's work (tested in tests/twin). What cuts an
-// agent off can't be healed through it, so that the faults agent-* are ended here, by "off". Refuses, with
-// nothing changed: a fault of an agent in a twin without agents, an unknown fault, a missing or meaningless
-// argument, a device, daemon, port or address that does not exist (`lo` is no port: it has no cable), a rate
-// that slows nothing down, a parameter outside net.* (it would be this machine's).
+// agent off can't be healed through it, so that the faults agent-* are ended here, by "off"; so are sonic-*,
+// as SONiC's daemons are not Lockstep's to repair. Refuses, with nothing changed: a fault of an agent in a
+// twin without agents, one of SONiC on another device, an unknown fault, a missing or meaningless argument, a
+// device, daemon, port, table or address that does not exist (`lo` is no port: it has no cable), a rate that
+// slows nothing down, a parameter outside net.* (it would be this machine's), the death of a daemon that
+// nothing would start again.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +50,7 @@ struct Fault {
   std::size_t least = 0;       // arguments after the device
   std::size_t most = 0;
   bool of_agents = false;  // needs a twin with agents
+  bool of_sonic = false;   // needs a device that runs SONiC
   Result<FaultLines> (*make)(const FaultOrder& order) = nullptr;
 };
 

@@ -147,6 +147,12 @@ Result<FaultLines> break_resumed_daemon(const FaultOrder& order) {
   return signal_chosen_daemon(order, SIGCONT, "CONT");
 }
 Result<FaultLines> break_killed_daemon(const FaultOrder& order) {
+  // The sonic driver restarts nothing: on a switch that is SONiC's own task.
+  for (const TwinDevice& one : order.twin.record.layout.devices)
+    if (one.name == order.device && !one.sonic_type.empty())
+      return Error{ErrorKind::refused, order.device +
+                                           " runs SONiC, and nothing would start the daemon again; "
+                                           "there are hung-daemon and sonic-stand-in-dies"};
   return signal_chosen_daemon(order, SIGKILL, "KILL");
 }
 

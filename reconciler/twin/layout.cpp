@@ -88,9 +88,11 @@ Result<Done> validate_cluster_id(std::string_view cluster) {
 Result<Done> validate(const TwinLayout& layout) {
   TRY_DONE(validate_cluster_id(layout.cluster));
   std::set<std::string_view> devices;
+  std::set<std::string_view> sonic;
   for (const TwinDevice& one : layout.devices) {
     TRY_DONE(validate_device_name(one.name));
     if (!devices.insert(one.name).second) return wrong("device " + one.name + " is there twice");
+    if (!one.sonic_type.empty()) sonic.insert(one.name);
   }
   // Keyed by the kernel's name, so that two spec names with the same short form are detected too.
   std::map<std::pair<std::string_view, std::string>, std::string_view> ports;
@@ -101,6 +103,10 @@ Result<Done> validate(const TwinLayout& layout) {
       if (!devices.contains(device))
         return wrong("a cable ends at " + std::string(device) + ", which is no device");
       TRY_DONE(validate_port_name(device, port));
+      // SONiC's names of ports are the kernel's.
+      if (sonic.contains(device) && kernel_port_name(port) != port)
+        return wrong(
+            fmt::format("{}: SONiC can't have a port '{}': the kernel takes no such name", device, port));
       const auto [at, fresh] = ports.try_emplace({device, kernel_port_name(port)}, port);
       if (fresh) continue;
       if (at->second == port) return wrong(fmt::format("port {}:{} is cabled twice", device, port));
@@ -133,10 +139,12 @@ std::string to_text(const TwinRecord& record) {
   out["folder"] = record.folder;
   out["linkRate"] = record.link_rate;
   out["devices"] = nlohmann::json::array();
-  for (const TwinDevice& one : record.layout.devices)
+  for (const TwinDevice& one : record.layout.devices) {
     out["devices"].push_back({{"name", one.name},
                               {"role", one.role == TwinRole::host ? "host" : "switch"},
                               {"routing", one.routing}});
+    if (!one.sonic_type.empty()) out["devices"].back()["sonicType"] = one.sonic_type;
+  }
   out["cables"] = nlohmann::json::array();
   for (const TwinCable& one : record.layout.cables)
     out["cables"].push_back({one.device_a, one.port_a, one.device_b, one.port_b, one.segmentation_offload});
@@ -160,7 +168,7 @@ Result<TwinRecord> from_text(std::string_view text) {
     for (const auto& one : in.at("devices"))
       out.layout.devices.push_back({one.at("name").get<std::string>(),
                                     one.at("role") == "host" ? TwinRole::host : TwinRole::device_switch,
-                                    one.at("routing").get<bool>()});
+                                    one.at("routing").get<bool>(), one.value("sonicType", "")});
     for (const auto& one : in.at("cables"))
       out.layout.cables.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
                                    one.at(2).get<std::string>(), one.at(3).get<std::string>(),
@@ -191,8 +199,9 @@ std::vector<std::string> differences(const TwinRecord& running, const TwinRecord
 }
 
 std::string piece_text(const TwinDevice& device) {
-  return fmt::format("{} {}{}", device.role == TwinRole::host ? "host" : "switch", device.name,
-                     device.routing ? " (routing)" : "");
+  return fmt::format("{} {}{}{}", device.role == TwinRole::host ? "host" : "switch", device.name,
+                     device.routing ? " (routing)" : "",
+                     device.sonic_type.empty() ? "" : " (SONiC " + device.sonic_type + ")");
 }
 
 std::string piece_text(const TwinCable& cable) {

@@ -20,6 +20,9 @@ struct TwinDevice {
   std::string name;
   TwinRole role = TwinRole::host;
   bool routing = false;  // runs FRR (zebra, bgpd, bfdd)
+  // A SONiC switch's type, as its DEVICE_METADATA says it ("LeafRouter", "SpineRouter"): it has a Redis and a
+  // stand-in for SONiC's daemons (sonic_device.hpp). Empty: it is none.
+  std::string sonic_type{};
 };
 
 struct TwinCable {

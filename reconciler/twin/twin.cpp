@@ -19,6 +19,7 @@ extern "C" {
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/saved_config.hpp"
+#include "reconciler/twin/sonic_device.hpp"
 #include "reconciler/twin/supervisor.hpp"
 #include "specs/files/read_file.hpp"
 
@@ -280,7 +281,9 @@ Result<Done> restart_daemon(const std::string& cluster, const std::string& devic
   const nlohmann::json said = parsed(line);
   if (said.contains("error")) return error_in(said);
   const DevicePlaces at = places(cluster, device);
-  if (daemon == "lldpd" || daemon == "agent") return Done{};  // neither has a configuration of FRR's
+  // Those have no configuration of FRR's.
+  for (const char* const other : {"lldpd", "agent", kSonicRedis, kSonicStandIn})
+    if (daemon == other) return Done{};
   return tell_saved_config(at.run_dir, at.frr_config, daemon, within(kAnswerPatience));
 }
 

@@ -490,8 +490,10 @@ void scale_for_twin(Topology& topology, std::uint64_t link_rate) {
     for (const PortIndex end : {link.a, link.b}) topology.ports[end].speed_in_twin = link.speed_in_twin;
   }
   for (TopologyDevice& device : topology.devices) {
-    device.drivers = {DriverName::linux_kernel};
-    if (device.is_switch()) device.drivers.push_back(DriverName::frr);
+    const bool is_sonic =
+        device.is_switch() && std::ranges::find(device.drivers, DriverName::sonic) != device.drivers.end();
+    device.drivers = {is_sonic ? DriverName::sonic : DriverName::linux_kernel};
+    if (device.is_switch() && !is_sonic) device.drivers.push_back(DriverName::frr);
   }
 }
 

@@ -36,7 +36,7 @@ struct TopologyDevice {
   std::uint32_t set = 0;               // index into Catalog::device_sets
   std::uint32_t ordinal = 0;           // position in the set's hostlist, from 0
   std::string_view platform{};         // empty: not specified
-  std::vector<DriverName> drivers{};   // in a twin: linux, and frr on switches
+  std::vector<DriverName> drivers{};   // in a twin: see scale_for_twin()
   PortIndex first_port = 0;
   std::uint32_t port_count = 0;
   unsigned tier() const { return static_cast<unsigned>(role); }
@@ -124,7 +124,7 @@ Expanded expand(const Catalog& catalog);
 const Said<std::uint32_t>& mtu_of(const Catalog& catalog, const TopologyLink& link);
 
 // Scales all speeds so that the fastest link runs at `link_rate` bit/s (speed_in_twin), and replaces each
-// device's drivers by those of a twin: linux, and frr on switches.
+// device's drivers by those of a twin: linux, and frr on switches; sonic alone on a switch that names it.
 void scale_for_twin(Topology& topology, std::uint64_t link_rate);
 
 }  // namespace lockstep

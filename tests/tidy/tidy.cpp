@@ -83,7 +83,7 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order of dependency: a folder may include only itself and those before it.
-constexpr std::array<std::string_view, 35> kOrder{"specs/model",
+constexpr std::array<std::string_view, 36> kOrder{"specs/model",
                                                   "specs/files",
                                                   "specs/language",
                                                   "specs/platforms",
@@ -105,6 +105,7 @@ constexpr std::array<std::string_view, 35> kOrder{"specs/model",
                                                   "reconciler/store",
                                                   "reconciler/pki",
                                                   "reconciler/twin",
+                                                  "reconciler/sonic_stand_in",
                                                   "reconciler/local",
                                                   "reconciler/agent/",
                                                   "reconciler/agent_cli",

@@ -151,12 +151,17 @@ TEST_F(SonicMap, RoutingAndAddressesAreRowsThatHangTogether) {
   EXPECT_NE(config.find("INTERFACE", "Ethernet0"), nullptr);
   EXPECT_NE(config.find("LOOPBACK_INTERFACE", "Loopback0"), nullptr);
   EXPECT_EQ(field("BGP_NEIGHBOR", "default|Ethernet8", "admin_status"), "up");
+  EXPECT_EQ(field("BGP_NEIGHBOR_AF", "default|Ethernet8|ipv4_unicast", "admin_status"), "up");
   if (std::filesystem::is_directory(sonic_yang_data() / "yang-models")) {
     const ConfigFindings findings = sonic_models().check(config);
     EXPECT_TRUE(findings.valid()) << said(findings);
   }
   config = edited(config, {change("interface[Ethernet0]/address[10.0.0.0/31]", {})}).config;
   EXPECT_EQ(config.find("INTERFACE", "Ethernet0"), nullptr);
+  config.tables["BGP_NEIGHBOR_AF"]["default|Ethernet8|ipv6_unicast"]["admin_status"] = "up";
+  config.tables["BGP_NEIGHBOR_AF"]["default|Ethernet80|ipv4_unicast"]["admin_status"] = "up";
+  config = edited(config, {change("bgp/neighbor[Ethernet8]", {})}).config;
+  EXPECT_EQ(config.tables["BGP_NEIGHBOR_AF"].size(), 1U) << "those of the neighbor go with it, no others";
 }
 
 TEST_F(SonicMap, WhatSonicCannotHoldIsRefused) {

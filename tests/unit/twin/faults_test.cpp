@@ -130,6 +130,17 @@ TEST_F(Faults, OfAgentsNeedAgents) {
   }
 }
 
+TEST_F(Faults, OfSonicNeedASonicSwitch) {
+  for (const Fault& one : faults()) {
+    if (!one.of_sonic) continue;
+    std::vector<std::string> words{"leaf0"};
+    if (one.least > 0) words.emplace_back("swp0");
+    const auto refused = cause(std::string(one.name), words);
+    ASSERT_FALSE(refused) << one.name;
+    EXPECT_NE(refused.error().what.find("`drivers: [sonic]`"), std::string::npos) << refused.error().what;
+  }
+}
+
 TEST_F(Faults, ArgumentsAreCheckedBeforeAnythingChanges) {
   EXPECT_FALSE(cause("mtu", {}));
   EXPECT_FALSE(cause("mtu", {"gpu0"}));
