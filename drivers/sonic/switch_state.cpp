@@ -6,8 +6,7 @@ namespace lockstep::sonic {
 namespace {
 
 // The rows of a table by key: a list of names, and then all rows in one piece.
-Result<std::map<std::string, RedisHash>> table_of(StateDatabase& database, const std::string& table,
-                                                  const Call& call) {
+Result<StateRows> rows_of(StateDatabase& database, const std::string& table, const Call& call) {
   const std::string prefix = table + database.separator;
   const RedisCommand list[] = {{"KEYS", prefix + "*"}};
   TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
@@ -19,7 +18,7 @@ Result<std::map<std::string, RedisHash>> table_of(StateDatabase& database, const
     keys.push_back(name.text.substr(prefix.size()));
     commands.push_back({"HGETALL", name.text});
   }
-  std::map<std::string, RedisHash> rows;
+  StateRows rows;
   if (commands.empty()) return rows;
   TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -46,18 +45,14 @@ std::string peer_of(const RedisHash& neighbor) {
 
 }  // namespace
 
-Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
-  TRY(const auto ports, table_of(appl, "PORT_TABLE", call));
+void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state) {
   for (const auto& [port, fields] : ports)
     if (const std::string* const status = find(fields, "oper_status"))
       state.ports[port].is_up = *status == "up";
-  TRY(const auto neighbors, table_of(appl, "LLDP_ENTRY_TABLE", call));
   for (const auto& [port, fields] : neighbors) state.ports[port].peer = peer_of(fields);
-  return Done{};
 }
 
-Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call) {
-  TRY(const auto neighbors, table_of(state_db, "NEIGH_STATE_TABLE", call));
+void add_sessions(const StateRows& neighbors, SwitchState& state) {
   for (const auto& [neighbor, fields] : neighbors)
     if (const std::string* const session = find(fields, "state")) {
       std::string lower = *session;
@@ -66,6 +61,18 @@ Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Ca
       });
       state.sessions[neighbor] = std::move(lower);
     }
+}
+
+Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const StateRows ports, rows_of(appl, "PORT_TABLE", call));
+  TRY(const StateRows neighbors, rows_of(appl, "LLDP_ENTRY_TABLE", call));
+  add_port_states(ports, neighbors, state);
+  return Done{};
+}
+
+Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call) {
+  TRY(const StateRows neighbors, rows_of(state_db, "NEIGH_STATE_TABLE", call));
+  add_sessions(neighbors, state);
   return Done{};
 }
 

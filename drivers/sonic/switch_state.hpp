@@ -23,6 +23,11 @@ struct SwitchState {
   std::map<std::string, std::string> sessions;  // of BGP neighbors by name or address: "established"
 };
 
+// What rows of APPL_DB PORT_TABLE and LLDP_ENTRY_TABLE, and of STATE_DB NEIGH_STATE_TABLE, by key, say.
+using StateRows = std::map<std::string, RedisHash>;
+void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state);
+void add_sessions(const StateRows& neighbors, SwitchState& state);
+
 // One database of a switch.
 struct StateDatabase {
   RedisConnection connection;
