@@ -12,6 +12,7 @@
 #include "drivers/linux/rdma/named_counters.hpp"
 #include "drivers/sonic/config_text.hpp"
 #include "drivers/sonic/driver.hpp"
+#include "drivers/sonic/patch_driver.hpp"
 #include "drivers/sonic/redis_address.hpp"
 #include "drivers/sonic/sonic_counters.hpp"
 #include "reconciler/cli/agent_networks.hpp"
@@ -61,9 +62,16 @@ std::string sonic_models() {
   return std::filesystem::is_directory(kOnSwitch, unknown) ? kOnSwitch : "";
 }
 
-// None: it is in a twin, which has no SONiC, or nothing says where its Redis is.
+// None: it is in a twin, which has no SONiC, or nothing says where it is. Its Redis comes first: it takes whole
+// transactions, and shows changes as they happen.
 Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
-  if (target.twin || !target.connect.redis.said) return std::optional<Attached>();
+  if (target.twin) return std::optional<Attached>();
+  if (!target.connect.redis.said && target.connect.ssh.said) {
+    TRY(sonic::SshServer server, sonic::parse_ssh_server(target.named(*target.connect.ssh)));
+    return std::optional<Attached>(make_sonic_patch_driver(
+        {.device = target.device, .server = std::move(server), .models = sonic_models()}));
+  }
+  if (!target.connect.redis.said) return std::optional<Attached>();
   TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
       {.device = target.device, .databases = usual_databases(server), .models = sonic_models()});

@@ -150,6 +150,7 @@ int apply_patch(const Words& words) {
         std::cout.flush();
         if (what == "fail") throw Refused(fault.value("text", ""));
         if (what == "killed") (void)::kill(::getpid(), SIGKILL);
+        if (what == "wait") std::ofstream(folder + "/waits") << made;
         if (what == "wait")
           while (!fs::exists(folder + "/go")) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "drivers/posix/wait.hpp"
 #include "drivers/sonic/patch_driver.hpp"
 
 namespace lockstep::stand_in {
@@ -71,6 +73,25 @@ class SwitchFolder {
  private:
   std::filesystem::path path_;
   std::size_t calls_read_ = 0;
+};
+
+// A call that is stopped as soon as a file is there: what the switch does then, it does without us.
+class StopWhen {
+ public:
+  explicit StopWhen(std::string file)
+      : thread_([this, file = std::move(file)](const std::stop_token& over) {
+          while (!over.stop_requested() && !std::filesystem::exists(file))
+            (void)pause(std::chrono::milliseconds(2), {.stop = over});
+          stop_.request_stop();
+        }) {}
+  Call call() const {
+    return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60),
+            .stop = stop_.get_token()};
+  }
+
+ private:
+  std::stop_source stop_;
+  std::jthread thread_;
 };
 
 }  // namespace lockstep::stand_in

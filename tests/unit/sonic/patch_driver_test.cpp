@@ -6,7 +6,6 @@
 
 #include <thread>
 
-#include "drivers/posix/wait.hpp"
 #include "drivers/sonic/builtin_rules.hpp"
 #include "drivers/sonic/patch_switch.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -332,21 +331,9 @@ TEST_F(SonicPatch, ALostReplyIsUnknownAndWhatWasBegunIsFinished) {
 TEST_F(SonicPatch, AChangeThatOutlastsItsCallIsFinishedAndWaitedFor) {
   folder.misbehave({{"config", {{"in", "apply-patch /"}, {"what", "wait"}, {"after", 1}}}});
   const ChangeSet changes = lossless_ports();
-  const auto begun = [this] {
-    const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (folder.config().at("PORT").at("Ethernet0").at("admin_status") != "down" &&
-           std::chrono::steady_clock::now() < latest)
-      (void)pause(std::chrono::milliseconds(2), patient());
-  };
-  std::stop_source stop;
-  Call call = patient();
-  call.stop = stop.get_token();
-  const std::jthread stops([&] {
-    begun();
-    stop.request_stop();
-  });
+  const stand_in::StopWhen stop(folder / "waits");
   const Attached leaf = attach();
-  const auto receipt = leaf.driver->apply(changes, {}, call);
+  const auto receipt = leaf.driver->apply(changes, {}, stop.call());
   ASSERT_TRUE(receipt) << said(receipt);
   for (const auto& one : receipt->outcomes) {
     ASSERT_TRUE(one.error);
