@@ -3,8 +3,9 @@
 // Promises: applied to the first configuration it gives the second. Its operations are those that SONiC's
 // tool finds itself when it compares both (python-jsonpatch): of a table that comes or goes, of a row, or of
 // a field; never below a field. A table goes with its last row: CONFIG_DB has none that is empty. Names are
-// escaped (RFC 6901). A row that changes or goes is tested first to be as it was: the patch fails as a whole where
-// somebody has changed one of them meanwhile. SONiC's tool sorts the changes itself, whatever the order here.
+// escaped (RFC 6901). A row that changes or goes is tested first to be as it was: the patch fails as a whole
+// where somebody has changed one of them meanwhile. SONiC's tool sorts the changes itself, whatever the order
+// here.
 #pragma once
 
 #include <cstdint>

@@ -109,6 +109,7 @@ class SonicPatchDriver final : public Driver, public Preview {
   std::timed_mutex device_;  // one call at a time
   std::optional<YangModels> models_;
   std::uint64_t epoch_ = 0;
+  std::string checkpointed_;  // the transaction before which the last checkpoint was taken
   mutable std::mutex mutex_;  // guards what follows
   ConfigDb seen_;             // of the last observation: for previews
 };
@@ -216,9 +217,11 @@ Result<Done> SonicPatchDriver::send(const ConfigDb& target, const PatchReading& 
       if (!one.error) one.error = tried.error();
     return Done{};
   }
-  const auto failure =
-      switch_.apply_patch(patch, guard.transaction.empty() ? guard.ticket : guard.transaction, call);
+  std::string transaction = guard.transaction.empty() ? guard.ticket : guard.transaction;
+  if (transaction.empty()) transaction = "change";
+  const auto failure = switch_.apply_patch(patch, transaction == checkpointed_ ? "" : transaction, call);
   if (failure && !failure->begun) return failure->error;
+  checkpointed_ = std::move(transaction);
   if (!plan.ports_down.empty())
     receipt.notes.push_back("shut down meanwhile, by SONiC: " + listed_names(plan.ports_down));
   judge(changes, failure, before, target, receipt, call);

@@ -5,7 +5,8 @@
 // whose every state is valid (config_plan.hpp), which also says which ports are shut down meanwhile. The
 // order is SONiC's. What its allow-list refuses (patch_limits.hpp) is refused per change, and the rest is
 // applied; what the switch's dry run refuses is refused with its words, and nothing is applied. Changes
-// apply only to rows that are as they were read. After each apply the configuration is read back: an outcome
+// apply only to rows that are as they were read, and a checkpoint is taken before the first of a transaction
+// (not before its retries). After each apply the configuration is read back: an outcome
 // without error was seen there. Where the connection is lost, or the call ends, while SONiC applies, all are
 // unknown, SONiC goes on, and the next observation waits for it. Ports that were up and that a failed apply
 // left down are brought up.

@@ -69,14 +69,15 @@ std::string limit_text(const PatchOperation& one, const std::string& what) {
 std::string guarded_refusal(const std::vector<PatchOperation>& patch, const PatchOperation& one) {
   const PatchPlace place = place_of(one);
   if (!is_allowed(place, one, place == PatchPlace::field ? one.field : "")) {
-    const std::string what = place == PatchPlace::field ? "field " + printable(one.field)
-                             : place == PatchPlace::row ? "such a row"
-                                                        : "the whole table";
-    const char* const verb = one.kind == PatchKind::add       ? " is not added"
-                             : one.kind == PatchKind::replace ? " does not change"
-                                                              : " is not removed";
-    return limit_text(one, "does not do that: " + what + " of " + one.table + verb +
-                               " (SONiC's gcu_field_operation_validators.conf.json)");
+    const std::string verb = one.kind == PatchKind::add       ? "add "
+                             : one.kind == PatchKind::replace ? "change "
+                                                              : "remove ";
+    const std::string what = place == PatchPlace::field   ? "field " + printable(one.field)
+                             : place == PatchPlace::row   ? "this row"
+                             : one.kind == PatchKind::add ? "the first row of this table"
+                                                          : "the last row of this table";
+    return limit_text(one,
+                      "refuses to " + verb + what + " (SONiC's gcu_field_operation_validators.conf.json)");
   }
   if (is_move(patch, one))
     return limit_text(one,
@@ -86,7 +87,7 @@ std::string guarded_refusal(const std::vector<PatchOperation>& patch, const Patc
   PatchOperation field = one;
   for (const auto& [name, value] : std::get<ConfigRow>(*one.want))
     if (field.field = name; one.key == "GLOBAL" || !is_allowed(PatchPlace::field, field, name))
-      return limit_text(one, "does not add a row of PFC_WD with field " + printable(name));
+      return limit_text(one, "refuses to add a row of PFC_WD with field " + printable(name));
   return {};
 }
 
@@ -139,7 +140,7 @@ std::vector<PatchRefusal> refused_operations(const std::vector<PatchOperation>& 
                          std::ranges::any_of(kKeptRows, [&](const KeptRow& row) {
                            return row.table == one.table && row.key == one.key;
                          });
-    if (is_kept) why = limit_text(one, "does not remove this row");
+    if (is_kept) why = limit_text(one, "refuses to remove this row");
     if (why.empty() && std::ranges::find(kGuarded, one.table) != kGuarded.end())
       why = guarded_refusal(patch, one);
     if (why.empty() && one.table == "PORT" && !is_chassis) why = ports_refusal(patch, one, ports);

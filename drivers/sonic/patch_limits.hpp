@@ -39,7 +39,7 @@ using PatchPorts = std::map<std::string, PatchPort, std::less<>>;
 
 struct PatchRefusal {
   std::size_t operation;
-  std::string why;  // "BUFFER_POOL|ingress_lossless_pool: config apply-patch ..."
+  std::string why;  // "BUFFER_POOL|ingress_lossless_pool: config apply-patch refuses ..."
 };
 // `is_chassis`: such a switch's ports are not held to what STATE_DB says.
 std::vector<PatchRefusal> refused_operations(const std::vector<PatchOperation>& patch,

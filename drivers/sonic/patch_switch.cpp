@@ -13,10 +13,12 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kReadLongest{120};  // chosen: sonic-cfggen takes a second or two, the dumps the same
-// Chosen: SONiC's sorter has taken 40 minutes for six ports (sonic-utilities#3836 of sonic-buildimage#23945).
+// Chosen: SONiC's sorter has taken 40 minutes for six ports (sonic-buildimage#23945).
 constexpr seconds kPatchLongest{3600};
 constexpr seconds kReadReserve{5};  // what is left of a call for reading after waiting for a change
 constexpr std::size_t kFailureBytes = 400;
+constexpr std::string_view kStillRuns =
+    ": an earlier config apply-patch of Lockstep still runs on the switch";
 
 // Where one user's changes exclude each other.
 constexpr std::string_view kLock = "lock=$HOME/.lockstep-apply-patch.lock\n";
@@ -52,7 +54,7 @@ std::string checkpoint_name(std::string_view transaction) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     out += plain ? c : '-';
   }
-  return transaction.empty() ? out + "change" : out;
+  return out;
 }
 
 seconds left_of(const Call& call) {
@@ -86,18 +88,19 @@ part config sonic-cfggen -d --print-data
 std::string apply_script(std::string_view transaction, std::string_view checkpoints) {
   std::string out(kLock);
   out += kWithPatch;
-  out += "folder=" + quoted_for_shell(checkpoints) + "\npoint=" + checkpoint_name(transaction) +
+  out += "folder=" + quoted_for_shell(checkpoints) +
+         "\npoint=" + (transaction.empty() ? "" : checkpoint_name(transaction)) +
          "\nkept=" + std::to_string(kPatchCheckpoints) + "\n" +
          R"sh(
 checkpoint() {
-  [ -e "$folder/$point.cp.json" ] && return
+  [ -n "$point" ] || return 0
   run checkpoint "$point" || return
   ls -t "$folder" | grep '^lockstep-[A-Za-z0-9_-]*\.cp\.json$' | tail -n "+$((kept + 1))" |
     while read -r one; do sudo -n config delete-checkpoint "${one%.cp.json}" </dev/null; done >/dev/null 2>&1
   return 0
 }
-: >>"$lock" && exec 9<"$lock" || exit
-if part lock flock -w 3 9 && part save save && part checkpoint checkpoint; then
+open_lock() { true >>"$lock" && exec 9<"$lock"; }
+if part open open_lock && part lock flock -w 3 9 && part save save && part checkpoint checkpoint; then
 part apply run apply-patch "$dir/patch.json"
 fi
 clean
@@ -109,28 +112,39 @@ clean
 Error part_error(const SshRun& run, const std::string& who, const std::string& name,
                  const std::string& what) {
   const SshPart* const part = run.part(name);
-  const std::string said =
-      part == nullptr ? "" : printable(in_one_line(without_blanks(part->text)), kFailureBytes);
+  std::string said = part == nullptr ? "" : printable(in_one_line(without_blanks(part->text)), kFailureBytes);
+  if (!run.said.empty()) said += (said.empty() ? "" : ": ") + run.said;
   const std::string code = part == nullptr ? "" : " with exit code " + std::to_string(part->status);
   return Error{ErrorKind::refused, who + ": " + what + " failed" + code + (said.empty() ? "" : ": " + said)};
 }
 
-// Sudo's words (sudo 1.9.13, plugins/sudoers).
-bool is_denied(std::string_view said) {
-  return said.find("sudo: a password is required") != said.npos ||
-         said.find("is not allowed to") != said.npos || said.find("is not in the sudoers file") != said.npos;
+// The error in what `config` printed, in one line. click prints the usage and then the error
+// (config/main.py, apply_patch: ctx.fail).
+std::string error_in(std::string_view printed) {
+  constexpr std::string_view kError = "\nError: ";
+  const std::string lines = "\n" + std::string(without_blanks(printed));
+  const std::size_t at = lines.rfind(kError);
+  return in_one_line(without_blanks(at == lines.npos ? lines : lines.substr(at + kError.size())));
 }
 
-// python-jsonpatch 1.33 (TestOperation.apply), and jsonpointer 2.3 where the row has gone.
-bool is_test_failure(std::string_view said) {
-  return said.find("is not equal to tested value") != said.npos || said.find("member '") != said.npos;
+// Sudo's words (sudo 1.9.13, plugins/sudoers).
+bool is_denied(std::string_view error) {
+  return error.starts_with("sudo: a ") || error.find("is not allowed to execute") != error.npos ||
+         error.find("is not in the sudoers file") != error.npos;
+}
+
+// python-jsonpatch 1.33, TestOperation.apply; jsonpointer, where the row has gone.
+bool is_test_failure(std::string_view error) {
+  return error.find("is not equal to tested value") != error.npos ||
+         (error.find("member '") != error.npos && error.find("' not found in {") != error.npos);
 }
 
 Error patch_error(const std::string& who, const SshPart& part) {
-  if (is_denied(part.text))
-    return Error{ErrorKind::denied, who + ": sudo does not let this user run config: " +
-                                        printable(in_one_line(without_blanks(part.text)), kFailureBytes)};
-  if (is_test_failure(part.text))
+  const std::string error = error_in(part.text);
+  if (is_denied(error))
+    return Error{ErrorKind::denied,
+                 who + ": sudo does not let this user run config: " + printable(error, kFailureBytes)};
+  if (is_test_failure(error))
     return Error{ErrorKind::conflict, who + ": CONFIG_DB has changed since it was read"};
   return Error{ErrorKind::refused, who + ": config apply-patch: " + patch_failure(part.text)};
 }
@@ -186,18 +200,9 @@ void add_states(const SshRun& run, const std::string& who, PatchSwitch::Wants wa
 }  // namespace
 
 std::string patch_failure(std::string_view printed) {
-  // click(1) prints the usage, and then the error (config/main.py, apply_patch: ctx.fail).
-  constexpr std::string_view kError = "Error: ";
-  std::string_view words = without_blanks(printed);
-  for (std::size_t at = words.rfind(kError); at != words.npos;
-       at = at == 0 ? words.npos : words.rfind(kError, at - 1)) {
-    if (at != 0 && words[at - 1] != '\n') continue;
-    words.remove_prefix(at + kError.size());
-    break;
-  }
-  std::string line = in_one_line(words);
+  std::string line = error_in(printed);
   // "Failed validating patch: [{...}]", "Validate json patch: [{...}] failed due to: ..." (main.py).
-  if (const std::size_t begin = line.find("[{"); begin != line.npos) {
+  for (std::size_t begin = line.find("[{"); begin != line.npos; begin = line.find("[{")) {
     const std::size_t end = line.rfind("}]");
     line.replace(begin, end == line.npos || end < begin ? line.npos : end + 2 - begin, "[...]");
   }
@@ -232,9 +237,7 @@ Result<PatchReading> PatchSwitch::read(Wants wants, const Call& call) const {
   const SshRun run = ssh_.run(read_script(wants, call), "", kReadLongest, call);
   const std::string who = server().text();
   if (run.error) return *run.error;
-  if (!part_that_worked(run, "quiet"))
-    return Error{ErrorKind::transient,
-                 who + ": an earlier config apply-patch of Lockstep still runs on the switch"};
+  if (!part_that_worked(run, "quiet")) return Error{ErrorKind::transient, who + std::string(kStillRuns)};
   if (const SshPart* const ready = run.part("ready"); ready == nullptr || ready->status != 0) {
     const std::string said = ready == nullptr ? "" : std::string(without_blanks(ready->text));
     if (ready != nullptr && ready->status == 1 && (said.empty() || said == "0"))
@@ -279,17 +282,21 @@ std::optional<PatchSwitch::Failure> PatchSwitch::apply_patch(const std::string& 
     if (applied->status == 0) return std::nullopt;
     return Failure{patch_error(who, *applied), true};
   }
-  // Each of these is before the change, and none follows one that failed.
-  if (const SshPart* const lock = run.part("lock"); lock != nullptr && lock->status != 0)
-    return Failure{Error{ErrorKind::transient,
-                         who + ": an earlier config apply-patch of Lockstep still runs on the switch"}};
-  if (const SshPart* const save = run.part("save"); save != nullptr && save->status != 0)
+  // Each of these is before the change, and nothing follows one that failed.
+  const auto failed = [&run](const char* name) -> const SshPart* {
+    const SshPart* const part = run.part(name);
+    return part != nullptr && part->status != 0 ? part : nullptr;
+  };
+  if (failed("lock") != nullptr) return Failure{Error{ErrorKind::transient, who + std::string(kStillRuns)}};
+  if (failed("open") != nullptr)
+    return Failure{part_error(run, who, "open", "opening the lock ~/.lockstep-apply-patch.lock")};
+  if (failed("save") != nullptr)
     return Failure{part_error(run, who, "save", "writing the patch to a temporary file")};
-  if (const SshPart* const taken = run.part("checkpoint"); taken != nullptr && taken->status != 0)
-    return Failure{is_denied(taken->text) ? patch_error(who, *taken)
-                                          : part_error(run, who, "checkpoint", "config checkpoint")};
-  if (!run.error)
-    return Failure{Error{ErrorKind::refused, who + ": the lock file in the user's home can't be opened"}};
+  if (const SshPart* const taken = failed("checkpoint"))
+    return Failure{is_denied(error_in(taken->text))
+                       ? patch_error(who, *taken)
+                       : part_error(run, who, "checkpoint", "config checkpoint")};
+  if (!run.error) return Failure{part_error(run, who, "apply", "starting config apply-patch")};
   if (!run.may_run) return Failure{*run.error};
   Error unknown = *run.error;
   unknown.kind = ErrorKind::unknown_outcome;

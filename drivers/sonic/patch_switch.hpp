@@ -5,11 +5,12 @@
 // applies it alone: a lock on the switch (~/.lockstep-apply-patch.lock) admits one at a time among all
 // controllers that log in as the same user; SONiC itself has none (sonic-utilities 691b1bbc,
 // generic_config_updater/generic_updater.py, ConfigLock). What it has begun goes on if the connection is
-// lost, since half a change is worse. It is not atomic: SONiC makes changes one by one and stops where one
+// lost, since half a change is worse; a patch that arrives late is refused where a row that it changes has
+// changed (config_patch.hpp). It is not atomic: SONiC makes changes one by one and stops where one
 // fails. The patch travels on standard input to a file that only its user and root can read, and that is
 // removed with the command's end. `sudo -n` never asks.
-// Before the first change of a transaction it takes `config checkpoint lockstep-TRANSACTION`, and keeps the
-// newest kPatchCheckpoints of these.
+// Of the checkpoints that it takes (`config checkpoint lockstep-TRANSACTION`) the newest kPatchCheckpoints
+// stay.
 #pragma once
 
 #include <map>
@@ -62,6 +63,7 @@ class PatchSwitch {
     Error error;
     bool begun = false;
   };
+  // `transaction`: of the checkpoint that is taken first; empty: none is.
   std::optional<Failure> apply_patch(const std::string& patch, std::string_view transaction,
                                      const Call& call) const;
   // `config interface startup` for each.

@@ -49,36 +49,9 @@ std::string last_words(std::string_view said) {
   return printable(line);
 }
 
-// The parts, and whether the script's end has arrived.
-bool read_parts(std::string_view out, const std::string& mark, SshRun& run) {
-  std::string_view rest = out;
-  for (;;) {
-    const std::size_t at = rest.find(mark + " ");
-    if (at == rest.npos) return false;
-    rest.remove_prefix(at + mark.size() + 1);
-    const std::size_t line_end = rest.find('\n');
-    if (line_end == rest.npos) return false;
-    const std::string_view line = rest.substr(0, line_end);
-    rest.remove_prefix(line_end + 1);
-    if (line == "done") return true;
-    constexpr std::string_view kBegin = "begin ";
-    if (!line.starts_with(kBegin)) continue;
-    const std::string name(line.substr(kBegin.size()));
-    const std::string end = "\n" + mark + " end " + name + " ";
-    const std::size_t end_at = rest.find(end);
-    if (end_at == rest.npos) return false;
-    SshPart part{std::string(rest.substr(0, end_at)), -1};
-    rest.remove_prefix(end_at + end.size());
-    const auto [digits, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), part.status);
-    if (failed != std::errc() || digits == rest.data() + rest.size() || *digits != '\n') return false;
-    run.parts.insert_or_assign(name, std::move(part));
-  }
-}
-
 // Why the script's end did not arrive.
 void explain(const Ended& ended, const std::string& mark, const std::string& who, SshRun& run) {
-  const std::string said = last_words(ended.err);
-  const std::string why = said.empty() ? "" : ": " + said;
+  const std::string why = run.said.empty() ? "" : ": " + run.said;
   run.may_run = ended.out.find(mark) != std::string::npos;
   if (ended.signal == SIGXFSZ) {
     run.may_run = true;
@@ -162,6 +135,32 @@ std::string ssh_script(std::string_view mark, std::string_view body) {
          std::string(body) + "\nprintf '%s done\\n' \"$mark\"\n";
 }
 
+bool read_ssh_parts(std::string_view printed, std::string_view mark, SshRun& run) {
+  const std::string begin = std::string(mark) + " ";
+  std::string_view rest = printed;
+  for (;;) {
+    const std::size_t at = rest.find(begin);
+    if (at == rest.npos) return false;
+    rest.remove_prefix(at + begin.size());
+    const std::size_t line_end = rest.find('\n');
+    if (line_end == rest.npos) return false;
+    const std::string_view line = rest.substr(0, line_end);
+    rest.remove_prefix(line_end + 1);
+    if (line == "done") return true;
+    constexpr std::string_view kBegin = "begin ";
+    if (!line.starts_with(kBegin)) continue;
+    const std::string name(line.substr(kBegin.size()));
+    const std::string end = "\n" + begin + "end " + name + " ";
+    const std::size_t end_at = rest.find(end);
+    if (end_at == rest.npos) return false;
+    SshPart part{std::string(rest.substr(0, end_at)), -1};
+    rest.remove_prefix(end_at + end.size());
+    const auto [digits, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), part.status);
+    if (failed != std::errc() || digits == rest.data() + rest.size() || *digits != '\n') return false;
+    run.parts.insert_or_assign(name, std::move(part));
+  }
+}
+
 SshRun SshCommand::run(std::string_view body, std::string_view input, std::chrono::seconds longest,
                        const Call& call) const {
   SshRun out;
@@ -194,7 +193,8 @@ SshRun SshCommand::run(std::string_view body, std::string_view input, std::chron
                   (ended.error().kind == ErrorKind::transient || ended.error().kind == ErrorKind::cancelled);
     return out;
   }
-  if (!read_parts(ended->out, *mark, out)) explain(*ended, *mark, who, out);
+  out.said = last_words(ended->err);
+  if (!read_ssh_parts(ended->out, *mark, out)) explain(*ended, *mark, who, out);
   return out;
 }
 

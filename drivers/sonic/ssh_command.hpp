@@ -42,6 +42,7 @@ struct SshPart {
 
 struct SshRun {
   std::map<std::string, SshPart, std::less<>> parts;  // those that arrived whole
+  std::string said;                                   // the end of standard error, to show
   std::optional<Error> error;                         // the script's end did not arrive
   bool may_run = false;                               // with an error: it may have begun
 
@@ -49,8 +50,10 @@ struct SshRun {
   const SshPart* part(std::string_view name) const;
 };
 
-// Prepended to each script: `part NAME COMMAND...` runs a command as a part.
+// With its beginning, where `part NAME COMMAND...` is defined, and its end.
 std::string ssh_script(std::string_view mark, std::string_view body);
+// The parts in what a script printed. False: its end is missing.
+bool read_ssh_parts(std::string_view printed, std::string_view mark, SshRun& run);
 
 class SshCommand {
  public:

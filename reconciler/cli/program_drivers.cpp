@@ -62,8 +62,8 @@ std::string sonic_models() {
   return std::filesystem::is_directory(kOnSwitch, unknown) ? kOnSwitch : "";
 }
 
-// None: it is in a twin, which has no SONiC, or nothing says where it is. Its Redis comes first: it takes whole
-// transactions, and shows changes as they happen.
+// None: it is in a twin, which has no SONiC, or nothing says where it is. Its Redis comes first: it takes
+// whole transactions, and shows changes as they happen.
 Result<std::optional<Attached>> attach_sonic(const DriverTarget& target) {
   if (target.twin) return std::optional<Attached>();
   if (!target.connect.redis.said && target.connect.ssh.said) {

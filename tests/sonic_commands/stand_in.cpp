@@ -12,8 +12,9 @@
 //   calls                                what ran, a line each
 //   bin                                  links to this program by the names of the commands
 //   checkpoints, home, tmp               of the switch
-// Called as `ssh`, the folder is the one above its link; called as `login FOLDER`, as sshd's forced command,
-// it runs SSH_ORIGINAL_COMMAND.
+// Called as `ssh`, the folder is else the one above its link; called as `login FOLDER`, as sshd's forced
+// command, it runs SSH_ORIGINAL_COMMAND.
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,6 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
-#include <thread>
 
 #include "tests/sonic_commands/apply_patch.hpp"
 
@@ -61,7 +61,7 @@ Json faults_of(const std::string& command, const std::string& text) {
 }
 
 [[noreturn]] void hang() {
-  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  for (;;) ::pause();
 }
 
 int shell(const std::string& script) {
@@ -144,7 +144,8 @@ int apply_patch(const Words& words) {
     const std::vector<Json> changes = changes_of(patch, file, now, json_in("state.json"));
     std::size_t made = 0;
     for (const Json& state : changes) {
-      std::cout << "Patch Applier:   * [...]\n";
+      // Python's print fails where nobody reads, and with it the command.
+      if (!(std::cout << "Patch Applier:   * [...]\n").flush()) return 120;
       if (dry_run) continue;
       if (made++ == fault.value("after", std::size_t{0})) {
         std::cout.flush();
@@ -152,7 +153,7 @@ int apply_patch(const Words& words) {
         if (what == "killed") (void)::kill(::getpid(), SIGKILL);
         if (what == "wait") std::ofstream(folder + "/waits") << made;
         if (what == "wait")
-          while (!fs::exists(folder + "/go")) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          while (!fs::exists(folder + "/go")) (void)::poll(nullptr, 0, 2);
       }
       store("config.json", state);
     }
@@ -269,10 +270,10 @@ int main(int argc, char** argv) {
   const std::filesystem::path self = argv[0];
   const Words words(argv + 1, argv + argc);
   const char* const named = std::getenv("LOCKSTEP_STAND_IN");
-  if (self.filename() == "ssh")
-    folder = self.parent_path().parent_path();
-  else if (named != nullptr)
+  if (named != nullptr)
     folder = named;
+  else if (self.filename() == "ssh")
+    folder = self.parent_path().parent_path();
   if (words.size() == 2 && words[0] == "login") {  // sshd's forced command
     folder = words[1];
     const char* const script = std::getenv("SSH_ORIGINAL_COMMAND");

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "tests/unit/sonic/redis_process.hpp"
 #include "tests/sonic_commands/switch_folder.hpp"
+#include "tests/unit/sonic/redis_process.hpp"
 
 namespace lockstep::sonic {
 namespace {
