@@ -148,7 +148,11 @@ TEST_F(SonicOverSsh, ExitCodesAndWordsArrive) {
 
 // ssh ends; what runs at the switch, with its output in a file, does not.
 TEST_F(SonicOverSsh, AConnectionThatIsCutDoesNotStopAChange) {
-  const ChangeSet changes{change("interface[Ethernet0]/mtu", Value::integer(9216))};
+  Json two_ports = folder.config();
+  two_ports["PORT"]["Ethernet8"] = {{"lanes", "8"}, {"speed", "400000"}, {"mtu", "9100"}};
+  folder.set_config(two_ports);
+  const ChangeSet changes{change("interface[Ethernet0]/mtu", Value::integer(9216)),
+                          change("interface[Ethernet8]/mtu", Value::integer(9216))};
   folder.misbehave({{"config", {{"in", "apply-patch /"}, {"what", "wait"}, {"after", 0}}}});
   const Attached leaf = make_sonic_patch_driver(target());
   const stand_in::StopWhen stop(folder / "waits");
@@ -160,7 +164,7 @@ TEST_F(SonicOverSsh, AConnectionThatIsCutDoesNotStopAChange) {
   folder.write("go", "");
   const auto seen = leaf.driver->observe(Scope{}, "", patient());
   ASSERT_TRUE(seen) << said(seen);
-  EXPECT_EQ(seen->have.value(*Path::parse("interface[Ethernet0]/mtu")), Value::integer(9216));
+  for (const Change& one : changes) EXPECT_EQ(seen->have.value(one.path), one.want) << one.path.text();
 }
 
 TEST_F(SonicOverSsh, RefusalsOfSshAreDeniedOrTransient) {
