@@ -153,7 +153,7 @@ int apply_patch(const Words& words) {
         if (what == "killed") (void)::kill(::getpid(), SIGKILL);
         if (what == "wait") std::ofstream(folder + "/waits") << made;
         if (what == "wait")
-          while (!fs::exists(folder + "/go")) (void)::poll(nullptr, 0, 2);
+          while (!fs::exists(folder + "/go") && fs::exists(folder + "/bin")) (void)::poll(nullptr, 0, 2);
       }
       store("config.json", state);
     }
