@@ -104,7 +104,7 @@ expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
 checkpoints=(/etc/sonic/checkpoints/lockstep-*.cp.json)
 [ -e "${checkpoints[0]}" ] || fail "there is no checkpoint"
 
-# Whatever is killed at whatever moment before the change is kept: it is rolled back, and nothing was saved. The change is one
+# What is killed before the change is kept: it is rolled back, and nothing was saved (at each transaction: tests/contract). The change is one
 # step, for which every port is shut down in turn.
 before=$(dump)
 before_saved=$(cat /etc/sonic/config_db.json)
@@ -123,13 +123,11 @@ killed_in_mid_change() {
   rm -f "$work/at"
 }
 is_as_before() { [ "$(dump)" = "$before" ]; }
-for number in 2 6; do
-  killed_in_mid_change $number
-  is_as_before && fail "nothing had been changed before transaction $number"
-  start_agent
-  until_true 60 "the rollback of what came before transaction $number: $(diff <(echo "$before") <(dump) || true)" is_as_before || true
-  [ "$(cat /etc/sonic/config_db.json)" = "$before_saved" ] || fail "what was not kept has been saved"
-done
+killed_in_mid_change 6
+is_as_before && fail "nothing had been changed before transaction 6"
+start_agent
+until_true 60 "the rollback of what came before transaction 6: $(diff <(echo "$before") <(dump) || true)" is_as_before || true
+[ "$(cat /etc/sonic/config_db.json)" = "$before_saved" ] || fail "what was not kept has been saved"
 
 expect 2 "done, 1 device touched" "$lockstep" apply "$specs" "${approved[@]}"
 [ "$(plan_changes)" = 0 ] || fail "a plan after the kills is not empty"

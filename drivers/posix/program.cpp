@@ -168,7 +168,8 @@ Result<Ended> run(const Program& program, std::string_view input, const Call& ca
   if (program.own_group) wait_for_killed_group(pid);
   if (!ended) return ended.error();
   return Ended{WIFEXITED(status) && WEXITSTATUS(status) == 0, content_of(out, program.largest_output),
-               content_of(err, program.largest_output), WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+               content_of(err, program.largest_output), WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+               WIFEXITED(status) ? WEXITSTATUS(status) : 0};
 }
 
 }  // namespace lockstep

@@ -36,6 +36,7 @@ struct Ended {
   std::string out;
   std::string err;
   int signal = 0;  // that ended it; 0: it exited
+  int code = 0;    // its exit code; 0 with a signal
   // The error message in one line, from the program's output.
   std::string complaint() const;
 };

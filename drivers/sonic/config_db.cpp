@@ -201,6 +201,16 @@ std::string config_db_json(const ConfigDb& config) {
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::map<std::string, std::string> facts_of(const ConfigDb& config) {
+  std::map<std::string, std::string> out;
+  const ConfigRow* const metadata = config.find("DEVICE_METADATA", "localhost");
+  if (metadata == nullptr) return out;
+  for (const auto& [field, fact] : {std::pair{"hwsku", "model"}, {"platform", "platform"}})
+    if (const auto found = metadata->find(std::string_view(field)); found != metadata->end())
+      if (const auto* const text = std::get_if<std::string>(&found->second)) out[fact] = *text;
+  return out;
+}
+
 std::string redis_name(std::string_view table, std::string_view key) {
   return std::string(table) + "|" + std::string(key);
 }

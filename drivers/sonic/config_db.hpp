@@ -39,6 +39,9 @@ struct ConfigDb {
 Result<ConfigDb> parse_config_db(std::string_view text);
 std::string config_db_json(const ConfigDb& config);
 
+// What a switch is, by its DEVICE_METADATA: "model" (hwsku) and "platform".
+std::map<std::string, std::string> facts_of(const ConfigDb& config);
+
 // What Redis holds: the hash TABLE|key with these fields.
 using RedisHash = std::map<std::string, std::string, std::less<>>;
 std::string redis_name(std::string_view table, std::string_view key);

@@ -10,6 +10,7 @@
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/keyspace_watch.hpp"
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/port_buffers.hpp"
 #include "drivers/sonic/saved_config.hpp"
 #include "drivers/sonic/transactions.hpp"
 #include "drivers/sonic/yang_models.hpp"
@@ -22,15 +23,7 @@ namespace {
 
 // "config.effects": a guard compares the configuration only, since a flapping port does not change it.
 std::string revision_of(const StoredConfig& stored, const SwitchState& state, std::string_view unsaved) {
-  std::string effects = std::string(unsaved) + "\n";
-  for (const auto& [port, seen] : state.ports)
-    effects += port + (seen.is_up ? *seen.is_up ? "+" : "-" : "?") + seen.peer + "\n";
-  for (const auto& [neighbor, session] : state.sessions) effects += neighbor + "=" + session + "\n";
-  if (state.hash_seed) effects += "seed=" + std::to_string(*state.hash_seed) + "\n";
-  ConfigDb computed;
-  for (const auto& [port, groups] : state.groups)
-    for (const auto& [group, profile] : groups) computed.tables[port][std::to_string(group)] = profile;
-  effects += config_db_json(computed);
+  const std::string effects = std::string(unsaved) + "\n" + state_text(state);
   std::string config = config_db_json(stored.config);
   for (const UnreadableRow& row : stored.unreadable) config += row.name + "\n";
   return Fnv().add(config).text() + "." + Fnv().add(effects).text();
@@ -165,7 +158,7 @@ void SonicDriver::read_effects(const Scope& scope, const ConfigDb& config, Switc
     const Result<Done> read = read_hash_seed(databases_->appl, state, call);
     note(read, read ? std::vector<Unread>() : unread_hash_seed(scope, wrap("APPL_DB", read.error())));
   }
-  if (wants_computed(config, scope)) {
+  if (has_dynamic_buffers(config) && wants_computed(scope)) {
     const Result<Done> read = read_groups(databases_->appl, state, call);
     note(read, read ? std::vector<Unread>() : unread_computed(scope, wrap("APPL_DB", read.error())));
   }
@@ -237,10 +230,7 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
     if (scope.wants(saving_row()) && unsaved.empty() && !target_.saved_file.empty()) add_saved(tree);
     out.have = tree.build();
   }
-  if (const ConfigRow* const metadata = stored.config.find("DEVICE_METADATA", "localhost"))
-    for (const auto& [field, fact] : {std::pair{"hwsku", "model"}, {"platform", "platform"}})
-      if (const auto found = metadata->find(std::string_view(field)); found != metadata->end())
-        if (const auto* const text = std::get_if<std::string>(&found->second)) out.facts[fact] = *text;
+  out.facts = facts_of(stored.config);
   const std::scoped_lock lock(mutex_);
   seen_ = std::move(stored.config);
   return out;

@@ -29,7 +29,7 @@ void add_computed(const ConfigDb& config, const SwitchState& state, const Scope&
 bool wants_ports(const Scope& scope);
 bool wants_sessions(const Scope& scope);
 bool wants_hash_seed(const Scope& scope);
-bool wants_computed(const ConfigDb& config, const Scope& scope);
+bool wants_computed(const Scope& scope);
 bool wants_capabilities(const Scope& scope);
 // These rows could not be read; and all of configuration, of ports' effects and so on.
 std::vector<Unread> unread_rows(std::span<const RowId> rows, const Scope& scope, const Error& why);

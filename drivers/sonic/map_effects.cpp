@@ -102,9 +102,7 @@ void add_computed(const ConfigDb& config, const SwitchState& state, const Scope&
   }
 }
 
-bool wants_computed(const ConfigDb& config, const Scope& scope) {
-  return has_dynamic_buffers(config) && wants_any(scope, buffer_number_rows());
-}
+bool wants_computed(const Scope& scope) { return wants_any(scope, buffer_number_rows()); }
 bool wants_capabilities(const Scope& scope) { return wants_any(scope, kCounterRows); }
 
 std::vector<Unread> unread_ports(const Scope& scope, const Error& why) {

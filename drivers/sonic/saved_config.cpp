@@ -78,7 +78,8 @@ Result<Done> SavedConfig::checkpoint(std::string_view transaction, const ConfigD
   if (failed) return Error{ErrorKind::refused, checkpoints_ + ": " + failed.message()};
   TRY(const std::string file, file_in(checkpoints_, std::string(kOwnPrefix) + std::string(transaction) +
                                                         std::string(kCheckpointEnd)));
-  if (fs::exists(file, failed)) return Done{};
+  const fs::file_time_type written = fs::last_write_time(file, failed);
+  if (!failed && fs::file_time_type::clock::now() - written < kRetriedWithin) return Done{};
   TRY_DONE(replace_file(file, config_db_json(running), {.mode = 0640}));
   remove_old_checkpoints(checkpoints_);
   return Done{};

@@ -3,11 +3,13 @@
 //
 // Promises: a file has what `config save` and `config checkpoint` write (sonic-utilities 691b1bbc,
 // config/main.py and generic_config_updater/generic_updater.py), and is replaced as a whole, where SONiC's
-// commands empty it first. read() parses a file again only if it has changed. Of its own checkpoints, whose
-// names begin with "lockstep-", the newest kCheckpointsKept stay; those of others are left alone. Refuses
-// transactions whose name would lead out of the folder.
+// commands empty it first. read() parses a file again only if it has changed. Of its own checkpoints,
+// whose names begin with "lockstep-", the newest kCheckpointsKept stay; those of others are left alone. A
+// retry within kRetriedWithin leaves the checkpoint of its transaction as it is; an older one of that name is
+// another controller's, and replaced. Refuses transactions whose name would lead out of the folder.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +25,8 @@ inline constexpr const char* kCheckpointFolder = "/etc/sonic/checkpoints";
 
 // Chosen: the last changes of a day's work.
 inline constexpr std::size_t kCheckpointsKept = 10;
+// Chosen: a controller retries within minutes; transactions are named alike where its state began anew.
+inline constexpr std::chrono::hours kRetriedWithin{1};
 // Chosen: that of 512 ports with all their queues has 2 MB.
 inline constexpr std::size_t kSavedConfigBytes = std::size_t{64} << 20;
 
@@ -37,7 +41,7 @@ class SavedConfig {
   // What the next boot loads. Errors name the file.
   const Result<ConfigDb>& read();
   Result<Done> save(const ConfigDb& running);
-  // What is configured before a transaction, unless it has a checkpoint already.
+  // What is configured before a transaction.
   Result<Done> checkpoint(std::string_view transaction, const ConfigDb& running);
 
  private:

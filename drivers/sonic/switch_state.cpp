@@ -9,8 +9,7 @@ namespace lockstep::sonic {
 namespace {
 
 // The rows of a table by key: a list of names, and then all rows in one piece.
-Result<std::map<std::string, RedisHash>> table_of(StateDatabase& database, const std::string& table,
-                                                  const Call& call) {
+Result<StateRows> rows_of(StateDatabase& database, const std::string& table, const Call& call) {
   const std::string prefix = table + database.separator;
   const RedisCommand list[] = {{"KEYS", prefix + "*"}};
   TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
@@ -22,7 +21,7 @@ Result<std::map<std::string, RedisHash>> table_of(StateDatabase& database, const
     keys.push_back(name.text.substr(prefix.size()));
     commands.push_back({"HGETALL", name.text});
   }
-  std::map<std::string, RedisHash> rows;
+  StateRows rows;
   if (commands.empty()) return rows;
   TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -56,30 +55,51 @@ std::string_view name_in_reference(std::string_view text) {
 
 }  // namespace
 
-Result<Done> read_hash_seed(StateDatabase& appl, SwitchState& state, const Call& call) {
-  const std::string name = "SWITCH_TABLE" + appl.separator + "switch";
-  const RedisCommand ask[] = {{"HGET", name, "ecmp_hash_seed"}};
-  TRY(const auto replies, appl.connection.send(ask, RedisIntention::asks, call));
-  if (auto error = redis_error(name, replies[0])) return *std::move(error);
-  const ConfigRow row{{"seed", replies[0].text}};
+void add_hash_seed(const StateRows& rows, SwitchState& state) {
+  const auto found = rows.find("switch");
+  const std::string* const seed = found == rows.end() ? nullptr : find(found->second, "ecmp_hash_seed");
+  if (seed == nullptr) return;
+  const ConfigRow row{{"seed", *seed}};
   state.hash_seed = number_in(&row, "seed");
-  return Done{};
 }
 
-Result<Done> read_groups(StateDatabase& appl, SwitchState& state, const Call& call) {
-  TRY(const auto profiles, table_of(appl, "BUFFER_PROFILE_TABLE", call));
-  TRY(const auto groups, table_of(appl, "BUFFER_PG_TABLE", call));
+void add_groups(const StateRows& profiles, const StateRows& groups, std::string_view separator,
+                SwitchState& state) {
   for (const auto& [key, fields] : groups) {
-    const std::size_t end = key.find(appl.separator);
+    const std::size_t end = key.find(separator);
     const std::string* const name = find(fields, "profile");
     const auto profile =
         name == nullptr ? profiles.end() : profiles.find(std::string(name_in_reference(*name)));
     if (end == key.npos || profile == profiles.end()) continue;
     const Result<ConfigRow> row = row_of_redis_hash(profile->second);
     if (!row) continue;
-    for (const int group : numbers_of_range(std::string_view(key).substr(end + appl.separator.size())))
+    for (const int group : numbers_of_range(std::string_view(key).substr(end + separator.size())))
       state.groups[key.substr(0, end)][group] = *row;
   }
+}
+
+std::string state_text(const SwitchState& state) {
+  std::string out;
+  for (const auto& [port, seen] : state.ports)
+    out += port + (seen.is_up ? *seen.is_up ? "+" : "-" : "?") + seen.peer + "\n";
+  for (const auto& [neighbor, session] : state.sessions) out += neighbor + "=" + session + "\n";
+  if (state.hash_seed) out += "seed=" + std::to_string(*state.hash_seed) + "\n";
+  ConfigDb computed;
+  for (const auto& [port, groups] : state.groups)
+    for (const auto& [group, profile] : groups) computed.tables[port][std::to_string(group)] = profile;
+  return out + config_db_json(computed);
+}
+
+Result<Done> read_hash_seed(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const StateRows rows, rows_of(appl, "SWITCH_TABLE", call));
+  add_hash_seed(rows, state);
+  return Done{};
+}
+
+Result<Done> read_groups(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const StateRows profiles, rows_of(appl, "BUFFER_PROFILE_TABLE", call));
+  TRY(const StateRows groups, rows_of(appl, "BUFFER_PG_TABLE", call));
+  add_groups(profiles, groups, appl.separator, state);
   return Done{};
 }
 
@@ -95,18 +115,14 @@ Result<Done> read_capabilities(StateDatabase& state_db, SwitchState& state, cons
   return Done{};
 }
 
-Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
-  TRY(const auto ports, table_of(appl, "PORT_TABLE", call));
+void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state) {
   for (const auto& [port, fields] : ports)
     if (const std::string* const status = find(fields, "oper_status"))
       state.ports[port].is_up = *status == "up";
-  TRY(const auto neighbors, table_of(appl, "LLDP_ENTRY_TABLE", call));
   for (const auto& [port, fields] : neighbors) state.ports[port].peer = peer_of(fields);
-  return Done{};
 }
 
-Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call) {
-  TRY(const auto neighbors, table_of(state_db, "NEIGH_STATE_TABLE", call));
+void add_sessions(const StateRows& neighbors, SwitchState& state) {
   for (const auto& [neighbor, fields] : neighbors)
     if (const std::string* const session = find(fields, "state")) {
       std::string lower = *session;
@@ -115,6 +131,18 @@ Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Ca
       });
       state.sessions[neighbor] = std::move(lower);
     }
+}
+
+Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
+  TRY(const StateRows ports, rows_of(appl, "PORT_TABLE", call));
+  TRY(const StateRows neighbors, rows_of(appl, "LLDP_ENTRY_TABLE", call));
+  add_port_states(ports, neighbors, state);
+  return Done{};
+}
+
+Result<Done> read_sessions(StateDatabase& state_db, SwitchState& state, const Call& call) {
+  TRY(const StateRows neighbors, rows_of(state_db, "NEIGH_STATE_TABLE", call));
+  add_sessions(neighbors, state);
   return Done{};
 }
 

@@ -29,6 +29,17 @@ struct SwitchState {
   std::map<std::string, RedisHash, std::less<>> capabilities{};
 };
 
+// What rows say, by key: of APPL_DB PORT_TABLE and LLDP_ENTRY_TABLE; of STATE_DB NEIGH_STATE_TABLE; of
+// APPL_DB SWITCH_TABLE; of BUFFER_PROFILE_TABLE and BUFFER_PG_TABLE.
+using StateRows = std::map<std::string, RedisHash>;
+void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state);
+void add_sessions(const StateRows& neighbors, SwitchState& state);
+void add_hash_seed(const StateRows& rows, SwitchState& state);
+void add_groups(const StateRows& profiles, const StateRows& groups, std::string_view separator,
+                SwitchState& state);
+// All that can change while the configuration does not, for a revision.
+std::string state_text(const SwitchState& state);
+
 // One database of a switch.
 struct StateDatabase {
   RedisConnection connection;

@@ -11,6 +11,7 @@
 #include "drivers/linux/rdma/named_counters.hpp"
 #include "drivers/sonic/config_text.hpp"
 #include "drivers/sonic/driver.hpp"
+#include "drivers/sonic/patch_driver.hpp"
 #include "drivers/sonic/redis_address.hpp"
 #include "drivers/sonic/sonic_counters.hpp"
 #include "reconciler/cli/agent_networks.hpp"
@@ -62,6 +63,12 @@ Attached sonic_in_twin(const std::string& device, const std::string& twin) {
   return attached;
 }
 
+Result<Attached> sonic_by_ssh(const DriverTarget& target) {
+  TRY(sonic::SshServer server, sonic::parse_ssh_server(target.named(*target.connect.ssh)));
+  return make_sonic_patch_driver(
+      {.device = target.device, .server = std::move(server), .models = sonic_models()});
+}
+
 Result<Attached> sonic_by_redis(const DriverTarget& target) {
   TRY(const sonic::RedisServer server, sonic::parse_redis_server(target.named(*target.connect.redis)));
   Attached attached = make_sonic_driver(
@@ -78,9 +85,12 @@ Attach attach_sonic(const std::shared_ptr<AgentNetworks>& agents) {
   const Attach on_switch = attach(DriverName::sonic, unattached_sonic, agents);
   return [on_switch](const DriverTarget& target) -> Result<std::optional<Attached>> {
     if (target.twin) return std::optional(sonic_in_twin(target.device, target.twin->cluster));
-    if (!target.connect.redis.said) return on_switch(target);
-    TRY(Attached by_redis, sonic_by_redis(target));
-    return std::optional(std::move(by_redis));
+    // Its Redis takes whole transactions, and shows changes as they happen.
+    const bool by_redis = target.connect.redis.said;
+    if (target.connect.agent.said || target.connect.local.value || (!by_redis && !target.connect.ssh.said))
+      return on_switch(target);
+    TRY(Attached attached, by_redis ? sonic_by_redis(target) : sonic_by_ssh(target));
+    return std::optional(std::move(attached));
   };
 }
 

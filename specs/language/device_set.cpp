@@ -35,7 +35,7 @@ constexpr Field connect_fields[] = {
                            {.form = Form::filled}),
     field<&Connect::local>("local", "this machine"),
     field<&Connect::redis>("redis", "URL or socket of a SONiC database", {.form = Form::filled}),
-    field<&Connect::ssh>("ssh", "[user@]host[:port]", {.form = Form::filled}),
+    field<&Connect::ssh>("ssh", "[user@]host[:port] of a SONiC switch", {.form = Form::filled}),
     field<&Connect::https>("https", "URL of the device's own API", {.form = Form::filled}),
 };
 constexpr Field interface_fields[] = {

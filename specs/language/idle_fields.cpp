@@ -25,7 +25,6 @@ constexpr IdleField idle[] = {
     {"a ValidationSuite", "suspend"},
     {"an interface", "pci"},
     {"connect", "https"},
-    {"connect", "ssh"},
     {"cost", "tokensPerGpuSecond"},
     {"management", "path"},
 };

@@ -1,4 +1,4 @@
-// The subject of the sonic driver: a real redis-server with a CONFIG_DB.
+// The subjects of the sonic driver: a real redis-server with a CONFIG_DB, and a stand-in behind ssh.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 namespace lockstep::contract {
 
 std::unique_ptr<Subject> make_sonic_subject();
-// Why it cannot be created here; empty: it can.
+std::unique_ptr<Subject> make_sonic_patch_subject();
+// Why the first cannot be created here; empty: it can.
 std::string sonic_impossible();
 
 }  // namespace lockstep::contract

@@ -284,7 +284,8 @@ class Example final : public Subject {
 }  // namespace
 
 std::vector<std::string> subject_names() {
-  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "agent", "frr", "example", "sonic"};
+  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "agent",
+                                  "frr", "example",      "sonic", "sonic_patch"};
   if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
   return out;
 }
@@ -302,6 +303,7 @@ std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
   if (name == "sonic") return make_sonic_subject();
+  if (name == "sonic_patch") return make_sonic_patch_subject();
   if (name == "agent") {
     auto machine = std::make_unique<Namespaced>(false);
     std::string netns = machine->netns();

@@ -57,6 +57,9 @@ void parse_client(std::string_view input);
 // Replies of Redis, and rows of CONFIG_DB in them. They must be the same however the bytes are cut, and a row
 // that can be written must be read back.
 void parse_redis(std::string_view input);
+// What a SONiC switch's commands print over ssh: parts, dumps, errors. An error must be printable, short and
+// without the patch.
+void parse_switch_commands(std::string_view input);
 
 std::vector<std::string> seeds_of_specs();
 std::vector<std::string> seeds_of_inventory();
@@ -73,5 +76,6 @@ std::vector<std::string> seeds_of_git();
 std::vector<std::string> seeds_of_api();
 std::vector<std::string> seeds_of_client();
 std::vector<std::string> seeds_of_redis();
+std::vector<std::string> seeds_of_switch_commands();
 
 }  // namespace lockstep::fuzzing

@@ -48,5 +48,31 @@ TEST(Wiring, OtherMachineGetsNoDriver) {
   EXPECT_EQ(attached->fleet[0].unattached->text(), kWhyUnreached);
 }
 
+// Over Redis it can be watched, over ssh it can't.
+TEST(Wiring, SonicSwitchIsReachedAsItsSpecSays) {
+  const Intent intent;
+  const auto attach = [&intent](const char* redis, const char* ssh) {
+    Connect connect;
+    if (redis != nullptr) connect.redis = Said<std::string>{redis, {}, true};
+    if (ssh != nullptr) connect.ssh = Said<std::string>{ssh, {}, true};
+    return driver_table()
+        .at(DriverName::sonic)
+        .attach({.device = "leaf0", .cluster = "c", .connect = connect, .intent = intent, .twin = {}});
+  };
+  const auto over_ssh = attach(nullptr, "admin@{name}.example.com:2222");
+  ASSERT_TRUE(over_ssh && *over_ssh);
+  EXPECT_FALSE((*over_ssh)->watch);
+  EXPECT_FALSE((*over_ssh)->address);
+  EXPECT_EQ((*attach(nullptr, "admin@10.0.0.1"))->address, IpAddress::parse("10.0.0.1"));
+  const auto both = attach("redis://10.0.0.2:6379", "admin@10.0.0.1");
+  ASSERT_TRUE(both && *both);
+  EXPECT_TRUE((*both)->watch);
+  EXPECT_EQ((*both)->address, IpAddress::parse("10.0.0.2"));
+  EXPECT_FALSE(*attach(nullptr, nullptr));
+  const auto wrong = attach(nullptr, "-oProxyCommand=id");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind, ErrorKind::invalid_spec);
+}
+
 }  // namespace
 }  // namespace lockstep

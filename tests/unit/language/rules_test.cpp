@@ -207,7 +207,7 @@ std::vector<Broken> broken() {
       {code::no_effect, document("Cluster", "{scheduler: {kind: slurm}}"), "'scheduler' in a Cluster has no"},
       {code::no_effect, document("Cluster", "{management: {path: in-band, interface: eth0}}"),
        "'path' in management has no effect yet"},
-      {code::no_effect, set("names: a, connect: {ssh: 'root@{name}'}"), "'ssh' in connect has no effect yet"},
+      {code::no_effect, set("names: a, connect: {https: 'https://{name}'}"), "'https' in connect has no effect yet"},
       {code::no_effect, document("GitSource", "{repository: x}"), "a GitSource has no effect yet"},
       {code::secret_written, set("names: a, credentials: {secret: hunter2}"), "not a secret's name"},
       {code::written_twice, document("DeviceSet", "{names: a, role: host, drivers: [linux, linux]}"),

@@ -155,7 +155,11 @@ TEST_F(SonicOnSwitch, ACheckpointBeforeTheFirstWriteIsAWayBack) {
   const std::string file = target.checkpoints + "/lockstep-e1-c1-s1.cp.json";
   EXPECT_EQ(Json::parse(std::ifstream(file))["PORT"]["Ethernet0"]["mtu"], "9100");
   EXPECT_EQ(fs::status(file).permissions() & fs::perms::others_all, fs::perms::none);
-  apply(leaf, mtu(8000), "e1-c1-s2");
+  // Of a controller whose state began anew, hours later.
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  apply(leaf, mtu(8500), "e1-c1-s1");
+  EXPECT_EQ(Json::parse(std::ifstream(file))["PORT"]["Ethernet0"]["mtu"], "8000");
+  apply(leaf, mtu(8500), "e1-c1-s2");
   EXPECT_EQ(checkpoints().size(), 1U) << "nothing was to be written";
 
   std::ofstream(target.checkpoints + "/mine.cp.json") << "{}";
