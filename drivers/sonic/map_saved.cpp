@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/port_buffers.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::sonic {
@@ -27,13 +28,12 @@ Incapable unsavable() {
 std::string first_difference(const ConfigDb& running, const ConfigDb& saved, const Scope& scope) {
   if (running == saved) return {};
   const Scope all{.rows = {}, .named = scope.named};
-  const Tree now = settings_in(running, all);
-  const Tree then = settings_in(saved, all);
-  const std::vector<Incapable> computed = incapable_of(running, SwitchState(), all);
+  const Tree now = settings_in(without_computed(running), all);
+  const Tree then = settings_in(without_computed(saved), all);
   for (const Tree* const tree : {&now, &then})
     for (const Entry& one : tree->entries()) {
       const Path path = one.path;
-      if (now.value(path) == then.value(path) || lockstep::incapable_of(computed, path) != nullptr) continue;
+      if (now.value(path) == then.value(path)) continue;
       return path.text() + " is " + now.value(path).to_string() + ", and " + then.value(path).to_string() +
              " there";
     }

@@ -14,18 +14,18 @@ constexpr const char* kTable = "PFC_WD";
 constexpr const char* kGlobal = "GLOBAL";
 constexpr const char* kPoll = "POLL_INTERVAL";
 
-struct Time {
+struct WatchdogTime {
   RowId row;
   const char* field;
   std::int64_t most;  // ms (sonic-pfcwd.yang)
 };
 constexpr std::int64_t kLeast = 100;  // ms, of all
 constexpr std::array kTimes{
-    Time{row("interface[*]/pfc-watchdog/detection-time"), "detection_time", 5000},
-    Time{row("interface[*]/pfc-watchdog/restoration-time"), "restoration_time", 60'000},
+    WatchdogTime{row("interface[*]/pfc-watchdog/detection-time"), "detection_time", 5000},
+    WatchdogTime{row("interface[*]/pfc-watchdog/restoration-time"), "restoration_time", 60'000},
 };
 constexpr std::int64_t kUsualPoll = 100;  // ms
-constexpr Time kPollTime{row("pfc-watchdog/poll-interval"), kPoll, 1000};
+constexpr WatchdogTime kPollTime{row("pfc-watchdog/poll-interval"), kPoll, 1000};
 
 std::optional<std::int64_t> time_in(const ConfigDb& config, const std::string& key, const char* field) {
   return number_in(config.find(kTable, key), field);
@@ -48,7 +48,7 @@ class Watchdogs {
   void refuse() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!changes_[i].want || edited_.outcomes[i]) continue;
-      for (const Time& time : {kPollTime, kTimes[0], kTimes[1]})
+      for (const WatchdogTime& time : {kPollTime, kTimes[0], kTimes[1]})
         if (time.row == changes_[i].path.row()) refuse_range(i, time);
     }
     for (std::size_t i = 0; i < changes_.size(); ++i)
@@ -60,14 +60,14 @@ class Watchdogs {
   }
 
  private:
-  bool sets(const std::string& port, const Time& time) const {
+  bool sets(const std::string& port, const WatchdogTime& time) const {
     for (std::size_t i = 0; i < changes_.size(); ++i)
       if (changes_[i].path.row() == time.row && changes_[i].path.key(0) == port && !edited_.outcomes[i])
         return true;
     return false;
   }
 
-  void refuse_range(std::size_t index, const Time& time) {
+  void refuse_range(std::size_t index, const WatchdogTime& time) {
     const Change& change = changes_[index];
     const std::int64_t wanted = change.want.as_integer();
     if (wanted >= kLeast && wanted <= time.most) return;
@@ -85,7 +85,7 @@ class Watchdogs {
     const auto poll = time_in(edited_.config, kGlobal, kPoll);
     if (rows == edited_.config.tables.end() || !poll) return;
     for (const auto& [port, row] : rows->second)
-      for (const Time& time : kTimes) {
+      for (const WatchdogTime& time : kTimes) {
         const auto its = number_in(&row, time.field);
         if (!its || *its >= *poll || sets(port, time)) continue;
         edited_.outcomes[index] =
@@ -98,7 +98,7 @@ class Watchdogs {
 
   void refuse_time(std::size_t index, std::int64_t poll) {
     const Change& change = changes_[index];
-    const auto* const time = std::ranges::find(kTimes, change.path.row(), &Time::row);
+    const auto* const time = std::ranges::find(kTimes, change.path.row(), &WatchdogTime::row);
     if (time == kTimes.end() || change.want.as_integer() >= poll) return;
     edited_.outcomes[index] =
         Error{ErrorKind::invalid_spec,

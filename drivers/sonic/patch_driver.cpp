@@ -250,7 +250,11 @@ Result<Receipt> SonicPatchDriver::apply(const ChangeSet& changes, const Guard& g
     return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed since it was observed"};
   epoch_ = guard.epoch;
   Edited target = edited(before.config, changes);
-  for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    receipt.outcomes[i].error = std::move(target.outcomes[i]);
+    if (changes[i].path.row() == saving_row())
+      receipt.outcomes[i].error = Error{ErrorKind::unsupported, target_.device + ": " + unsavable().reason};
+  }
   leave_out_refused(before.config, before.supported, changes, target.config, receipt);
   const Result<ConfigPlan> plan =
       plan_config(models_ ? &*models_ : nullptr, before.config, target.config, KnownFaults::stay);

@@ -8,8 +8,9 @@ namespace lockstep::sonic {
 namespace {
 
 constexpr std::string_view kComputedInApplDb = "NULL";
+constexpr std::string_view kMadeProfiles = "pg_lossless_";  // cfgmgr/buffermgr.cpp (sonic-swss e6b0c5b5)
 bool is_computed(std::string_view profile) {
-  return profile == kComputedInApplDb || profile.starts_with("pg_lossless_");
+  return profile == kComputedInApplDb || profile.starts_with(kMadeProfiles);
 }
 
 BufferSettings settings_of(const ConfigRow& profile) {
@@ -128,6 +129,17 @@ Result<Done> put_reserved(ConfigDb& config, const std::string& port, const PortB
 bool has_dynamic_buffers(const ConfigDb& config) {
   const std::string* const model = text_in(config.find("DEVICE_METADATA", "localhost"), "buffer_model");
   return model != nullptr && *model == "dynamic";
+}
+
+ConfigDb without_computed(ConfigDb config) {
+  if (const auto groups = config.tables.find("BUFFER_PG"); groups != config.tables.end())
+    std::erase_if(groups->second, [](const auto& row) {
+      const std::string* const profile = text_in(&row.second, "profile");
+      return profile != nullptr && profile->starts_with(kMadeProfiles);
+    });
+  if (const auto profiles = config.tables.find("BUFFER_PROFILE"); profiles != config.tables.end())
+    std::erase_if(profiles->second, [](const auto& row) { return row.first.starts_with(kMadeProfiles); });
+  return config;
 }
 
 PortBuffers buffers_of(const ConfigDb& config, const std::string& port) {

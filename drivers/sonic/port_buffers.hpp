@@ -41,6 +41,8 @@ struct PortBuffers {
 };
 
 bool has_dynamic_buffers(const ConfigDb& config);
+// Without the rows that buffermgrd makes itself, in the traditional model: its profiles and what names them.
+ConfigDb without_computed(ConfigDb config);
 PortBuffers buffers_of(const ConfigDb& config, const std::string& port);
 // What buffermgrd has computed of the buffers of which CONFIG_DB has no numbers. `groups`: the profiles of
 // the port's priority groups in APPL_DB.
