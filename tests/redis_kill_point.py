@@ -10,6 +10,7 @@ import time
 
 listen, target, folder = sys.argv[1:4]
 at, reached = folder + "/at", folder + "/reached"
+EXEC = b"$4\r\nEXEC\r\n"
 lock, seen = threading.Lock(), 0
 
 
@@ -23,14 +24,16 @@ def is_the_one(data):
         except (FileNotFoundError, ValueError):
             seen = 0
             return False
-        seen += data.count(b"$4\r\nEXEC\r\n")
+        seen += data.count(EXEC)
         return seen >= number
 
 
 def pass_on(source, sink, is_client):
+    end = b""  # of what came before, in which a command may have begun
     try:
         while data := source.recv(1 << 20):
-            if is_client and is_the_one(data):
+            whole, end = end + data, data[-len(EXEC) + 1:]
+            if is_client and is_the_one(whole):
                 open(reached, "w").close()
                 while os.path.exists(at):
                     time.sleep(0.02)

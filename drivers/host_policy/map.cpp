@@ -1,5 +1,6 @@
 #include "drivers/host_policy/map.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "drivers/mapped/map_table.hpp"
@@ -96,13 +97,36 @@ void members(const Change& change, Touched& out) {
         out.names.emplace_back(PolicySubject::interface, std::string(one));
 }
 
-// "VLAN" of "VLAN|Vlan20 vlanid". Some tables start containers and let people in. Nothing else than SONiC has
-// such settings yet.
+// Tables whose keys begin with a port (sonic-buildimage 086b03bd, yang-models).
+constexpr std::string_view kTablesOfPorts[] = {"BREAKOUT_CFG",
+                                               "BUFFER_PG",
+                                               "BUFFER_PORT_EGRESS_PROFILE_LIST",
+                                               "BUFFER_PORT_INGRESS_PROFILE_LIST",
+                                               "BUFFER_QUEUE",
+                                               "INTERFACE",
+                                               "LOOPBACK_INTERFACE",
+                                               "PFC_WD",
+                                               "PORT",
+                                               "PORT_QOS_MAP",
+                                               "QUEUE",
+                                               "VLAN_SUB_INTERFACE"};
+
+// "VLAN" of "VLAN|Vlan20 vlanid"; of "INTERFACE|Ethernet0|192.0.2.1/31 " port and address as well. Some
+// tables start containers and let people in. Nothing else than SONiC has such settings yet.
 void native(const Change& change, Touched& out) {
   if (change.path.key(0) != to_string(DriverName::sonic)) return;
-  const std::string_view name = change.path.key(1);
-  out.names.emplace_back(PolicySubject::table, std::string(name.substr(0, name.find('|'))));
+  std::string_view name = change.path.key(1);
+  name = name.substr(0, name.rfind(' '));
+  const std::string_view table = name.substr(0, name.find('|'));
+  out.names.emplace_back(PolicySubject::table, std::string(table));
   out.ruled = true;
+  if (std::ranges::find(kTablesOfPorts, table) == std::end(kTablesOfPorts) || table.size() == name.size())
+    return;
+  name.remove_prefix(table.size() + 1);
+  const std::string_view port = name.substr(0, name.find('|'));
+  out.names.emplace_back(PolicySubject::interface, std::string(port));
+  if (table.ends_with("INTERFACE") && port.size() < name.size())
+    add_prefix(name.substr(port.size() + 1), out);
 }
 
 struct TouchedRow {
@@ -120,6 +144,7 @@ constexpr TouchedRow kRows[] = {
     {row("kernel/module[*]"), by_key<PolicySubject::module>},
     {row("pcie/acs"), acs},
     {row("pcie/max-read-request"), every_interface},
+    {row("pfc-watchdog/poll-interval"), every_interface},
     {row("raw[*][*]"), native},
     {row("route-mtu[*]"), prefix},
     {row("route[*]"), route},

@@ -10,8 +10,10 @@
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/keyspace_watch.hpp"
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/plan_words.hpp"
 #include "drivers/sonic/port_buffers.hpp"
 #include "drivers/sonic/saved_config.hpp"
+#include "drivers/sonic/taken_over.hpp"
 #include "drivers/sonic/transactions.hpp"
 #include "drivers/sonic/yang_models.hpp"
 #include "specs/model/fnv.hpp"
@@ -29,45 +31,6 @@ std::string revision_of(const StoredConfig& stored, const SwitchState& state, st
   return Fnv().add(config).text() + "." + Fnv().add(effects).text();
 }
 std::string_view config_part(std::string_view revision) { return revision.substr(0, revision.find('.')); }
-
-std::string quoted_word(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-// As an operator would do it on the switch: what a write would send (row_write.hpp).
-std::vector<std::string> native_of(const ConfigMove& move, const ConfigRow* before) {
-  const RowWrite one{move.table, move.key, std::nullopt, move.row};
-  const Result<std::vector<StoredRowWrite>> stored = stored_writes(std::span(&one, 1));
-  if (!stored) return {"# " + stored.error().text()};
-  const Result<RedisHash> was = before == nullptr ? RedisHash() : redis_hash(*before);
-  if (!was) return {"# " + was.error().text()};
-  std::vector<std::string> out;
-  for (const RedisCommand& command : row_commands(stored->front(), *was)) {
-    std::string line = "sonic-db-cli CONFIG_DB " + command.front();
-    for (const std::string& word : std::span(command).subspan(1)) line += " " + quoted_word(word);
-    out.push_back(std::move(line));
-  }
-  return out;
-}
-
-// What a change interrupts beyond its own rows.
-void note_interruptions(const ConfigPlan& plan, Receipt& receipt) {
-  const auto list = [&receipt](const char* what, const std::vector<std::string>& names) {
-    constexpr std::size_t kShown = 8;
-    if (names.empty()) return;
-    std::string out = what;
-    for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
-      out += (i == 0 ? "" : ", ") + printable(names[i]);
-    if (names.size() > kShown) out += " and " + std::to_string(names.size() - kShown) + " more";
-    receipt.notes.push_back(std::move(out));
-  };
-  list("shut down meanwhile: ", plan.ports_down);
-  std::vector<std::string> rows;
-  for (const ConfigMove& row : plan.rebuilt) rows.push_back(redis_name(row.table, row.key));
-  list("deleted and made again: ", rows);
-}
 
 class SonicWatcher final : public Watcher {
  public:
@@ -91,6 +54,8 @@ struct OpenDatabases {
   ConfigStore config;
   StateDatabase appl;
   StateDatabase state;
+  std::optional<StateDatabase> counters;  // none: the file has no such database
+  std::optional<StateDatabase> asic;
 };
 
 class SonicDriver final : public Driver, public Preview, public Recall, public Passing {
@@ -123,6 +88,7 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   Result<Done> check(const Guard& guard, const StoredConfig& stored);
   Result<Done> load_models();
   std::string why_unsaved(const ConfigDb& running, const Scope& scope, Observation& out);
+  std::string why_not_taken_over(const ConfigDb& config, Observation& out, const Call& call);
   Result<ConfigPlan> plan(const ConfigDb& from, const ConfigDb& to) {
     return plan_config(models_ ? &*models_ : nullptr, from, to, KnownFaults::stay);
   }
@@ -131,8 +97,10 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   void save(const ChangeSet& changes, Receipt& receipt, const Call& call);
   void read_effects(const Scope& scope, const ConfigDb& config, SwitchState& state, Observation& out,
                     const Call& call);
-  // Ports that these have shut down, and that are down now, come up.
-  void raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt, const Call& call);
+  // After a failure: ports that these have shut down, and that are down now, come up; rows that were deleted
+  // to be made again, and are not there, come back as they were. Else why not.
+  std::optional<Error> put_right(const ConfigPlan& plan, const ConfigDb& from,
+                                 std::span<const std::vector<RowWrite>> written);
   void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
 
   const SonicTarget target_;
@@ -141,8 +109,14 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   SavedConfig saved_;
   std::optional<YangModels> models_;
   std::uint64_t epoch_ = 0;
-  mutable std::mutex mutex_;  // guards what follows
-  ConfigDb seen_;             // of the last observation: for previews
+  struct Prepared {
+    ConfigDb from;
+    ChangeSet changes;
+    ConfigPlan plan;
+  };
+  std::optional<Prepared> prepared_;  // by way_back()
+  mutable std::mutex mutex_;          // guards what follows
+  ConfigDb seen_;                     // of the last observation: for previews
 };
 
 void SonicDriver::read_effects(const Scope& scope, const ConfigDb& config, SwitchState& state,
@@ -172,20 +146,37 @@ void SonicDriver::read_effects(const Scope& scope, const ConfigDb& config, Switc
   }
 }
 
+// SONiC may be writing its files just now.
+Result<Done> not_yet(Result<Done> read) {
+  if (read || read.error().kind == ErrorKind::unsupported) return read;
+  Error out = read.error();
+  out.kind = ErrorKind::transient;
+  return out;
+}
+
 // Where the databases are is asked for once, when it can be told.
 Result<Done> SonicDriver::open() {
   if (databases_) return Done{};
   DatabaseConfig databases = target_.databases;
   if (!target_.database_file.empty()) {
-    TRY_DONE(is_of_one_asic(target_.database_file));
-    TRY(databases, read_database_config(target_.database_file));
+    TRY_DONE(not_yet(is_of_one_asic(target_.database_file)));
+    Result<DatabaseConfig> read = read_database_config(target_.database_file);
+    TRY_DONE(not_yet(read ? Result<Done>(Done{}) : Result<Done>(read.error())));
+    databases = *std::move(read);
   }
   TRY(const SonicDatabase config, databases.find("CONFIG_DB"));
   TRY(const SonicDatabase appl, databases.find("APPL_DB"));
   TRY(const SonicDatabase state, databases.find("STATE_DB"));
+  const auto opened = [&databases](const char* name) -> std::optional<StateDatabase> {
+    const Result<SonicDatabase> found = databases.find(name);
+    if (!found) return std::nullopt;
+    return StateDatabase{RedisConnection(found->server, found->id), found->separator};
+  };
   databases_.emplace(OpenDatabases{.config = ConfigStore(config.server, config.id),
                                    .appl = {RedisConnection(appl.server, appl.id), appl.separator},
-                                   .state = {RedisConnection(state.server, state.id), state.separator}});
+                                   .state = {RedisConnection(state.server, state.id), state.separator},
+                                   .counters = opened("COUNTERS_DB"),
+                                   .asic = opened("ASIC_DB")});
   return Done{};
 }
 
@@ -198,6 +189,24 @@ std::string SonicDriver::why_unsaved(const ConfigDb& running, const Scope& scope
   const Result<ConfigDb>& saved = saved_.read();
   std::string why = saved ? first_difference(running, *saved, scope) : saved.error().text();
   if (!why.empty()) out.notes.push_back("not saved (" + target_.saved_file + "): " + why);
+  return why;
+}
+
+// Into the observation: nothing, if it can't be told. Empty: they have.
+std::string SonicDriver::why_not_taken_over(const ConfigDb& config, Observation& out, const Call& call) {
+  const auto of = [](std::optional<StateDatabase>& one) { return one ? &*one : nullptr; };
+  const Result<TakenOver> there =
+      read_taken_over(databases_->appl, of(databases_->counters), of(databases_->asic), call);
+  if (!there) {
+    out.unread.push_back({taken_over_row(), {}, wrap("APPL_DB", there.error())});
+    return "unread";
+  }
+  if (!there->has_started()) {
+    out.incapable.push_back(not_started());
+    return "not started";
+  }
+  std::string why = not_taken_over(config, *there);
+  if (!why.empty()) out.notes.push_back("not taken over by SONiC's daemons: " + why);
   return why;
 }
 
@@ -221,12 +230,15 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
   }
   out.incapable = incapable_of(stored.config, state, scope);
   const std::string unsaved = scope.wants(saving_row()) ? why_unsaved(stored.config, scope, out) : "";
-  if (out.unread.empty()) out.revision = revision_of(stored, state, unsaved);
+  const std::string behind =
+      scope.wants(taken_over_row()) ? why_not_taken_over(stored.config, out, call) : "not asked";
+  if (out.unread.empty()) out.revision = revision_of(stored, state, unsaved + "\n" + behind);
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     if (!lacks_rows) add_entries(stored.config, scope, tree);
     add_effects(state, scope, tree);
     add_computed(stored.config, state, scope, tree);
+    if (behind.empty()) add_taken_over(tree);
     if (scope.wants(saving_row()) && unsaved.empty() && !target_.saved_file.empty()) add_saved(tree);
     out.have = tree.build();
   }
@@ -254,26 +266,34 @@ Result<Done> SonicDriver::load_models() {
   return Done{};
 }
 
-void SonicDriver::raise_ports(std::span<const std::vector<RowWrite>> written, Receipt& receipt,
-                              const Call& call) {
+// In a time of its own: the call may have ended.
+std::optional<Error> SonicDriver::put_right(const ConfigPlan& plan, const ConfigDb& from,
+                                            std::span<const std::vector<RowWrite>> written) {
+  constexpr std::chrono::seconds kTime{5};  // chosen: two round trips of a Redis that is busy
+  const Call call{.deadline = std::chrono::steady_clock::now() + kTime, .stop = {}};
   std::set<std::string> lowered;
   for (const auto& rows : written)
     for (const RowWrite& row : rows)
       if (row.table == "PORT" && row.was && row.want && is_port_up(*row.was) && !is_port_up(*row.want))
         lowered.insert(row.key);
+  if (lowered.empty() && plan.rebuilt.empty()) return std::nullopt;
   const Result<StoredConfig> now = databases_->config.read(call);
+  if (!now) return wrap("what this change has shut down or deleted may still be so", now.error());
   std::vector<RowWrite> rows;
+  for (const ConfigMove& one : plan.rebuilt)
+    if (const ConfigRow* const was = from.find(one.table, one.key);
+        was != nullptr && now->config.find(one.table, one.key) == nullptr)
+      rows.push_back({one.table, one.key, std::nullopt, *was});
   for (const std::string& port : lowered) {
-    const ConfigRow* const row = now ? now->config.find("PORT", port) : nullptr;
+    const ConfigRow* const row = now->config.find("PORT", port);
     if (row == nullptr || is_port_up(*row)) continue;
     ConfigRow up = *row;
     up["admin_status"] = "up";
     rows.push_back({"PORT", port, *row, std::move(up)});
   }
-  const Result<Done> raised = now ? databases_->config.write(rows, call) : Result<Done>(now.error());
-  if (!raised && !lowered.empty())
-    receipt.notes.push_back("ports that this change has shut down may still be down: " +
-                            raised.error().text());
+  const Result<Done> done = databases_->config.write(rows, call);
+  if (done) return std::nullopt;
+  return wrap("what this change has shut down or deleted may still be so", done.error());
 }
 
 // After a failure, which changes are there all the same.
@@ -302,8 +322,11 @@ Result<Done> SonicDriver::write(const ConfigPlan& plan, const ConfigDb& from, co
     const Result<Done> written = databases_->config.write(transactions[i], call);
     if (written) continue;
     if (i == 0 && written.error().kind != ErrorKind::unknown_outcome) return written.error();
-    raise_ports(std::span(transactions).first(i + 1), receipt, call);
+    const std::optional<Error> left = put_right(plan, from, std::span(transactions).first(i + 1));
     judge(changes, written.error(), i != 0, receipt, call);
+    // Not done, whatever of it is there.
+    for (Receipt::Outcome& one : receipt.outcomes)
+      if (left && !one.error) one.error = Error{ErrorKind::unknown_outcome, left->text()};
     break;
   }
   return Done{};
@@ -338,9 +361,13 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
   TRY_DONE(load_models());
   TRY(const StoredConfig stored, databases_->config.read(call));
   TRY_DONE(check(guard, stored));
+  const std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
+  const bool is_prepared = prepared && prepared->changes == changes;
+  if (is_prepared && prepared->from != stored.config)
+    return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed while this was planned"};
   Edited target = edited(stored.config, changes);
   for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
-  const Result<ConfigPlan> planned = plan(stored.config, target.config);
+  const Result<ConfigPlan> planned = is_prepared ? prepared->plan : plan(stored.config, target.config);
   if (!planned) {
     for (Receipt::Outcome& outcome : receipt.outcomes)
       if (!outcome.error) outcome.error = planned.error();
@@ -349,23 +376,31 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
   note_interruptions(*planned, receipt);
   if (!models_ && !planned->moves.empty())
     receipt.notes.emplace_back("each state was judged by built-in rules: SONiC's YANG models are not here");
-  if (!planned->moves.empty() && !guard.transaction.empty())
+  if (!planned->moves.empty() && !guard.transaction.empty()) {
     TRY_DONE(saved_.checkpoint(guard.transaction, stored.config));
+    for (const UnreadableRow& row : stored.unreadable)
+      receipt.notes.push_back("the checkpoint lacks " + row.name + ", which " + row.why);
+  }
   TRY_DONE(write(*planned, stored.config, changes, receipt, call));
   save(changes, receipt, call);
   return receipt;
 }
 
-// Ports that a plan shuts down are all that it changes on its way.
+// Ports that the plan shuts down, and rows that it deletes to make them again. The apply that follows makes
+// this plan, or none.
 Result<ChangeSet> SonicDriver::way_back(const ChangeSet& changes, const Call& call) {
   TRY(const auto alone, alone_on_device(call));
   TRY_DONE(open());
   TRY_DONE(load_models());
-  TRY(const StoredConfig stored, databases_->config.read(call));
+  TRY(StoredConfig stored, databases_->config.read(call));
   const Edited target = edited(stored.config, changes);
-  ChangeSet out;
-  if (const Result<ConfigPlan> planned = plan(stored.config, target.config))
-    for (const std::string& port : planned->ports_down) out.push_back(coming_up(port));
+  Result<ConfigPlan> planned = plan(stored.config, target.config);
+  if (!planned) return ChangeSet();
+  ConfigDb without = stored.config;
+  for (const ConfigMove& one : planned->rebuilt) make_move({one.table, one.key, std::nullopt}, without);
+  ChangeSet out = lost_settings(stored.config, without, changes);
+  for (const std::string& port : planned->ports_down) out.push_back(coming_up(port));
+  prepared_ = Prepared{std::move(stored.config), changes, *std::move(planned)};
   return out;
 }
 
@@ -380,22 +415,7 @@ void SonicDriver::recall(const Observation& observation, const Scope&) {
 
 std::vector<std::string> SonicDriver::native(const ChangeSet& changes) const {
   const std::scoped_lock lock(mutex_);
-  ConfigDb config = seen_.tables.empty() ? bare_config(changes) : seen_;
-  const Edited target = edited(config, changes);
-  std::vector<std::string> out;
-  const Result<ConfigPlan> plan = plan_config(nullptr, config, target.config, KnownFaults::stay);
-  if (!plan) out.push_back("# " + plan.error().text());
-  if (plan)
-    for (const ConfigMove& move : plan->moves) {
-      for (std::string& line : native_of(move, config.find(move.table, move.key)))
-        out.push_back(std::move(line));
-      make_move(move, config);
-    }
-  for (const auto& error : target.outcomes)
-    if (error) out.push_back("# " + error->text());
-  if (std::ranges::any_of(changes, [](const Change& one) { return one.path.row() == saving_row(); }))
-    out.emplace_back("config save -y");
-  return out;
+  return native_lines(seen_.tables.empty() ? bare_config(changes) : seen_, changes);
 }
 
 }  // namespace

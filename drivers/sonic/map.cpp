@@ -133,7 +133,7 @@ class Editing {
     for (std::size_t i = 0; i < changes.size(); ++i) one(changes[i], i);
     for (auto& [port, touched] : ports_) finish(port, touched);
     refuse_watchdog_times(before_, changes, out_);
-    drop_unused(out_.config);
+    if (out_.config != before_) drop_unused(out_.config);
     return std::move(out_);
   }
 

@@ -48,10 +48,18 @@ RowId saving_row();
 void add_saved(TreeBuilder& tree);
 // Where the driver can't reach the switch's files.
 Incapable unsavable();
+// Whether the switch's daemons have taken over the configuration (taken_over.hpp).
+RowId taken_over_row();
+void add_taken_over(TreeBuilder& tree);
+// Before they have started.
+Incapable not_started();
 // The first entry that two configurations do not have alike, with both values; empty: none. What SONiC's
 // daemons compute does not count.
 std::string first_difference(const ConfigDb& running, const ConfigDb& saved, const Scope& scope);
 
+// The settings that one configuration has and another lacks, as changes that make them; of rows that are read
+// by name, those of `changes`.
+ChangeSet lost_settings(const ConfigDb& config, const ConfigDb& without, const ChangeSet& changes);
 // Brings a port up that is down.
 Change coming_up(const std::string& port);
 // Every setting that was observed, as changes that make it.

@@ -64,7 +64,7 @@ void add_uncounted(const SwitchState& state, const Scope& scope, std::vector<Inc
 
 }  // namespace
 
-std::vector<RowId> effect_rows() { return {kCarrier, kPeer, kSession, kHashSeed}; }
+std::vector<RowId> effect_rows() { return {kCarrier, kPeer, kSession, kHashSeed, taken_over_row()}; }
 
 std::vector<Unread> unread_rows(std::span<const RowId> rows, const Scope& scope, const Error& why) {
   std::vector<Unread> out;

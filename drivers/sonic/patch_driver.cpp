@@ -9,6 +9,7 @@
 #include "drivers/sonic/map.hpp"
 #include "drivers/sonic/patch_limits.hpp"
 #include "drivers/sonic/patch_switch.hpp"
+#include "drivers/sonic/plan_words.hpp"
 #include "drivers/sonic/port_buffers.hpp"
 #include "drivers/sonic/yang_models.hpp"
 #include "specs/model/fnv.hpp"
@@ -30,14 +31,6 @@ Tree entries_in(const ConfigDb& config, const ChangeSet& changes) {
   for (const Change& change : changes) scope.named.push_back(change.path);
   add_entries(config, scope, tree);
   return tree.build();
-}
-
-std::string listed_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 8;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
-    out += (i == 0 ? "" : ", ") + printable(names[i]);
-  return names.size() > kShown ? out + " and " + std::to_string(names.size() - kShown) + " more" : out;
 }
 
 // Takes out of `target` what config apply-patch would refuse, and says so of the changes that asked for it:
@@ -119,7 +112,8 @@ Result<Observation> SonicPatchDriver::observe(const Scope& scope, std::string_vi
                                           .sessions = wants_sessions(scope),
                                           .hash_seed = wants_hash_seed(scope),
                                           .groups = wants_computed(scope),
-                                          .capabilities = wants_capabilities(scope)},
+                                          .capabilities = wants_capabilities(scope),
+                                          .taken_over = scope.wants(taken_over_row())},
                                          call));
   out.boot_id = reading.boot_id;
   out.when = std::chrono::steady_clock::now();
@@ -136,14 +130,24 @@ Result<Observation> SonicPatchDriver::observe(const Scope& scope, std::string_vi
   else
     reading.state.groups.clear();
   note(reading.capabilities_unread, unread_counters);
-  if (out.unread.empty()) out.revision = reading_revision(reading);
+  std::string behind = "not asked";
+  if (reading.taken_over_unread)
+    out.unread.push_back({taken_over_row(), {}, *reading.taken_over_unread});
+  else if (scope.wants(taken_over_row()) && reading.taken_over.has_started())
+    behind = not_taken_over(reading.config, reading.taken_over);
+  if (out.unread.empty()) out.revision = reading_revision(reading) + Fnv().add(behind).text();
   out.incapable = incapable_of(reading.config, reading.state, scope);
   if (scope.wants(saving_row())) out.incapable.push_back(unsavable());
+  if (scope.wants(taken_over_row()) && !reading.taken_over_unread && !reading.taken_over.has_started())
+    out.incapable.push_back(not_started());
+  if (!behind.empty() && reading.taken_over.has_started())
+    out.notes.push_back("not taken over by SONiC's daemons: " + behind);
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     add_entries(reading.config, scope, tree);
     add_effects(reading.state, scope, tree);
     add_computed(reading.config, reading.state, scope, tree);
+    if (behind.empty()) add_taken_over(tree);
     out.have = tree.build();
   }
   out.facts = facts_of(reading.config);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "drivers/sonic/counter_gates.hpp"
+#include "drivers/sonic/plan_words.hpp"
 #include "drivers/sonic/text_parts.hpp"
 #include "specs/model/bounded_json.hpp"
 #include "specs/model/printable.hpp"
@@ -40,12 +41,6 @@ run() {
   return "$code"
 }
 )sh";
-
-std::string quoted_for_shell(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // `config checkpoint` makes a file of the name in /etc/sonic/checkpoints (generic_updater.py).
 std::string checkpoint_name(std::string_view transaction) {
@@ -85,8 +80,9 @@ if part quiet quiet && part ready ready; then
 part boot cat /proc/sys/kernel/random/boot_id
 part config sonic-cfggen -d --print-data
 )sh";
+  if (wants.ports || wants.taken_over) out += "part ports sonic-db-dump -n APPL_DB -k 'PORT_TABLE:*' -y\n";
+  if (wants.taken_over) out += "part interfaces sonic-db-dump -n APPL_DB -k 'INTF_TABLE:*' -y\n";
   if (wants.ports) {
-    out += "part ports sonic-db-dump -n APPL_DB -k 'PORT_TABLE:*' -y\n";
     out += "part neighbors sonic-db-dump -n APPL_DB -k 'LLDP_ENTRY_TABLE:*' -y\n";
   }
   if (wants.sessions) out += "part sessions sonic-db-dump -n STATE_DB -k 'NEIGH_STATE_TABLE|*' -y\n";
@@ -220,6 +216,16 @@ void add_states(const SshRun& run, const std::string& who, PatchSwitch::Wants wa
       add_sessions(*sessions, out.state);
     else
       out.sessions_unread = sessions.error();
+  }
+  if (wants.taken_over) {
+    Result<StateRows> ports = dump_in(run, who, "ports", "PORT_TABLE", ':');
+    const Result<StateRows> interfaces = dump_in(run, who, "interfaces", "INTF_TABLE", ':');
+    if (ports && interfaces) {
+      out.taken_over.ports = *std::move(ports);
+      add_interface_rows(*interfaces, ":", out.taken_over);
+    } else {
+      out.taken_over_unread = ports ? interfaces.error() : ports.error();
+    }
   }
   if (wants.hash_seed) {
     const Result<StateRows> rows = dump_in(run, who, "seed", "SWITCH_TABLE", ':');

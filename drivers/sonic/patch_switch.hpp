@@ -24,6 +24,7 @@
 #include "drivers/sonic/patch_limits.hpp"
 #include "drivers/sonic/ssh_command.hpp"
 #include "drivers/sonic/switch_state.hpp"
+#include "drivers/sonic/taken_over.hpp"
 
 namespace lockstep::sonic {
 
@@ -36,6 +37,8 @@ struct PatchReading {
   std::string boot_id;      // of its kernel
   SwitchState state;
   PatchPorts supported;  // of ports
+  TakenOver taken_over;  // without ASIC_DB
+  std::optional<Error> taken_over_unread;
   std::optional<Error> ports_unread, sessions_unread, hash_seed_unread, groups_unread, capabilities_unread;
 };
 
@@ -48,6 +51,7 @@ class PatchSwitch {
     bool hash_seed = false;  // state.hash_seed, and so on
     bool groups = false;
     bool capabilities = false;
+    bool taken_over = false;
   };
   // `checkpoints`: where `config checkpoint` writes (generic_updater.py, CHECKPOINTS_DIR).
   explicit PatchSwitch(SshCommand ssh, std::string checkpoints = "/etc/sonic/checkpoints")

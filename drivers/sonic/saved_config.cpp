@@ -76,6 +76,8 @@ Result<Done> SavedConfig::checkpoint(std::string_view transaction, const ConfigD
   std::error_code failed;
   fs::create_directories(checkpoints_, failed);
   if (failed) return Error{ErrorKind::refused, checkpoints_ + ": " + failed.message()};
+  // "e3-c12-s4": of all steps of a change, the first leaves it.
+  transaction = transaction.substr(0, transaction.rfind("-s"));
   TRY(const std::string file, file_in(checkpoints_, std::string(kOwnPrefix) + std::string(transaction) +
                                                         std::string(kCheckpointEnd)));
   const fs::file_time_type written = fs::last_write_time(file, failed);

@@ -8,28 +8,6 @@
 namespace lockstep::sonic {
 namespace {
 
-// The rows of a table by key: a list of names, and then all rows in one piece.
-Result<StateRows> rows_of(StateDatabase& database, const std::string& table, const Call& call) {
-  const std::string prefix = table + database.separator;
-  const RedisCommand list[] = {{"KEYS", prefix + "*"}};
-  TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
-  if (auto error = redis_error(table, names[0])) return *std::move(error);
-  std::vector<std::string> keys;
-  std::vector<RedisCommand> commands;
-  for (const RedisReply& name : names[0].elements) {
-    if (name.kind != RedisReply::Kind::text || !name.text.starts_with(prefix)) continue;
-    keys.push_back(name.text.substr(prefix.size()));
-    commands.push_back({"HGETALL", name.text});
-  }
-  StateRows rows;
-  if (commands.empty()) return rows;
-  TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    TRY(rows[keys[i]], redis_hash_in(table, replies[i]));
-  }
-  return rows;
-}
-
 const std::string* find(const RedisHash& fields, std::string_view name) {
   const auto found = fields.find(name);
   return found == fields.end() ? nullptr : &found->second;
@@ -54,6 +32,27 @@ std::string_view name_in_reference(std::string_view text) {
 }
 
 }  // namespace
+
+Result<StateRows> rows_of(StateDatabase& database, const std::string& table, const Call& call) {
+  const std::string prefix = table + database.separator;
+  const RedisCommand list[] = {{"KEYS", prefix + "*"}};
+  TRY(const auto names, database.connection.send(list, RedisIntention::asks, call));
+  if (auto error = redis_error(table, names[0])) return *std::move(error);
+  std::vector<std::string> keys;
+  std::vector<RedisCommand> commands;
+  for (const RedisReply& name : names[0].elements) {
+    if (name.kind != RedisReply::Kind::text || !name.text.starts_with(prefix)) continue;
+    keys.push_back(name.text.substr(prefix.size()));
+    commands.push_back({"HGETALL", name.text});
+  }
+  StateRows rows;
+  if (commands.empty()) return rows;
+  TRY(const auto replies, database.connection.send(commands, RedisIntention::asks, call));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    TRY(rows[keys[i]], redis_hash_in(table, replies[i]));
+  }
+  return rows;
+}
 
 void add_hash_seed(const StateRows& rows, SwitchState& state) {
   const auto found = rows.find("switch");

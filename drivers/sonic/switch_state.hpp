@@ -46,6 +46,8 @@ struct StateDatabase {
   std::string separator;
 };
 
+// The rows of a table by key, in two round trips.
+Result<StateRows> rows_of(StateDatabase& database, const std::string& table, const Call& call);
 Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call);
 Result<Done> read_hash_seed(StateDatabase& appl, SwitchState& state, const Call& call);
 Result<Done> read_groups(StateDatabase& appl, SwitchState& state, const Call& call);

@@ -8,6 +8,7 @@
 
 #include "reconciler/agent/dead_man_rollback.hpp"
 #include "reconciler/agent/dead_man_turns.hpp"
+#include "reconciler/agent/remembered.hpp"
 
 namespace lockstep::agent {
 namespace {
@@ -23,36 +24,6 @@ constexpr int kDoublings = 5;  // from the first to the last
 
 Error conflicting(const std::string& what) { return Error{ErrorKind::conflict, what}; }
 
-// What the device may hold after another attempt.
-void add_changes(ChangeSet& all, const ChangeSet& more) {
-  std::map<Path, std::vector<std::size_t>> known;
-  for (std::size_t i = 0; i < all.size(); ++i) known[all[i].path].push_back(i);
-  for (const Change& one : more) {
-    std::vector<std::size_t>& places = known[one.path];
-    if (std::ranges::any_of(places, [&](std::size_t at) { return all[at] == one; })) continue;
-    places.push_back(all.size());
-    all.push_back(one);
-  }
-}
-
-// After a restart of the machine, whose time begins anew, no connection is left on which an attempt could
-// come.
-bool may_be_repeated(const SettledTransaction& one, nanoseconds now) {
-  return one.at <= now && now - one.at < kSettledFor;
-}
-
-void add_settled(JournalState& state, const std::string& transaction, Settlement settlement,
-                 nanoseconds now) {
-  state.settled.push_back({transaction, settlement, now});
-  while (state.settled.size() > kSettledMin && !may_be_repeated(state.settled.front(), now))
-    state.settled.pop_front();
-}
-
-std::string how_settled(const SettledTransaction& one) {
-  return "transaction " + one.transaction +
-         (one.settlement == Settlement::keep ? " was kept" : " was rolled back");
-}
-
 }  // namespace
 
 struct DeadMan::State {
@@ -65,7 +36,9 @@ struct DeadMan::State {
   Result<Done> admit(std::uint64_t epoch, const std::string& leader, bool writes);
   Result<Attached*> driver(const std::string& name) const;
   Result<Done> arm(const wire::ApplyRequest& request, const ChangeSet& way_back, const Call& call);
+  ChangeSet with_open_way(const wire::ApplyRequest& request) const;
   Result<Done> end_way(const Result<Receipt>& applied);
+  Result<Done> put_way_right(const wire::SettleRequest& request, const Call& call);
   void note_way(const Attached& attached, ArmedTransaction& armed, const Call& call);
   std::optional<Error> why_not_armed(const std::string& transaction) const;
   Result<Done> extend(const wire::SettleRequest& request);
@@ -202,6 +175,37 @@ Result<Done> DeadMan::State::arm(const wire::ApplyRequest& request, const Change
   return write(std::move(next));
 }
 
+// Another attempt also puts right what the one before it may have left on its way.
+ChangeSet DeadMan::State::with_open_way(const wire::ApplyRequest& request) const {
+  ChangeSet out = request.changes;
+  const std::scoped_lock lock(mutex);
+  if (!is_armed(request.guard.transaction)) return out;
+  for (const Change& one : journal.state().armed->way_back)
+    if (std::ranges::find(out, one.path, &Change::path) == out.end()) out.push_back(one);
+  return out;
+}
+
+// Before a transaction is kept: its last attempt may have ended on its way, and what it was to do is there.
+Result<Done> DeadMan::State::put_way_right(const wire::SettleRequest& request, const Call& call) {
+  ArmedTransaction armed;
+  {
+    const std::scoped_lock lock(mutex);
+    if (!is_armed(request.transaction) || is_ending() || journal.state().armed->way_back.empty())
+      return Done{};
+    armed = *journal.state().armed;
+  }
+  TRY(Attached* const attached, driver(armed.driver));
+  TRY(const auto turn, turns.take(armed.driver, call));
+  Guard guard;
+  guard.ticket = armed.transaction + "-way";
+  guard.epoch = request.epoch;
+  std::set<Path> unsure;
+  const Call own{.deadline = call.deadline, .stop = {}};
+  const RolledBack result = roll_back(*attached->driver, armed.way_back, guard, own, unsure);
+  if (result.left.empty()) return Done{};
+  return Error{ErrorKind::transient, "transaction " + armed.transaction + " is not kept yet: " + result.why};
+}
+
 // An apply that did all it was to do has left nothing on its way.
 Result<Done> DeadMan::State::end_way(const Result<Receipt>& applied) {
   const auto failed = [](const Receipt::Outcome& one) { return one.error.has_value(); };
@@ -323,7 +327,7 @@ Result<Done> DeadMan::State::roll_back_armed(bool decided) {
     note_way(**found, armed, call);
     result = roll_back(*(*found)->driver, all_undone(armed), guard, call, doubtful);
   } else {
-    result = {armed.undo, found.error().text()};
+    result = {all_undone(armed), found.error().text()};
   }
   const std::scoped_lock lock(mutex);
   return result.left.empty() ? end_rollback(result) : retry_rollback(result);
@@ -387,17 +391,18 @@ Result<Receipt> DeadMan::apply(const wire::ApplyRequest& request, const Call& ca
   state_->roll_back_due();
   TRY(const auto turn, state_->turns.take(request.driver, call));
   const Call own{.deadline = call.deadline, .stop = writer->stop()};
-  const Result<ChangeSet> way_back = attached->passing == nullptr
-                                         ? Result<ChangeSet>(ChangeSet())
-                                         : attached->passing->way_back(request.changes, own);
+  const ChangeSet changes = state_->with_open_way(request);
+  const Result<ChangeSet> way_back = attached->passing == nullptr ? Result<ChangeSet>(ChangeSet())
+                                                                  : attached->passing->way_back(changes, own);
   if (!way_back) return state_->explain(way_back.error(), call, request.guard.epoch);
   TRY_DONE(state_->arm(request, *way_back, call));
   Guard guard = request.guard;
   guard.undo_after.reset();  // by this, not by the driver
-  Result<Receipt> out = attached->driver->apply(request.changes, guard, own);
-  if (const auto ended = state_->end_way(out); !ended)
+  Result<Receipt> out = attached->driver->apply(changes, guard, own);
+  if (const auto ended = state_->end_way(out); !ended && out)
     out->notes.push_back("a rollback may bring ports up that were shut down since: " + ended.error().text());
   if (!out) return state_->explain(std::move(out.error()), call, request.guard.epoch);
+  if (out->outcomes.size() > request.changes.size()) out->outcomes.resize(request.changes.size());
   return out;
 }
 
@@ -407,7 +412,10 @@ Result<Done> DeadMan::settle(const wire::SettleRequest& request, const Call& cal
   TRY(const auto writer, state_->turns.take(kWriter, call));
   state_->roll_back_due();
   if (auto ended = call.why_ended(Time::clock::now())) return *std::move(ended);
-  if (request.settlement == Settlement::keep) return state_->keep(request);
+  if (request.settlement == Settlement::keep) {
+    TRY_DONE(state_->put_way_right(request, call));
+    return state_->keep(request);
+  }
   {
     const std::scoped_lock lock(state_->mutex);
     if (auto answer = state_->answer_at_once(request)) return *std::move(answer);

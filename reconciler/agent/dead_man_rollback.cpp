@@ -108,31 +108,44 @@ class Rollback {
       else if (doubtful_.contains(one.path) || was_holds(one, now->have.value(one.path)))
         due.push_back(one);
     }
-    if (!due.empty()) make(due);
+    if (!due.empty()) orders_itself_ ? make_whole(due) : make(due);
+  }
+
+  // Where nothing can be made together, what can be made apart is.
+  void make_whole(const ChangeSet& changes) {
+    const Result<Receipt> receipt = driver_.apply(changes, guard_, call_);
+    const auto failed_too = [](const Receipt::Outcome& one) { return one.error.has_value(); };
+    const bool is_anything_made = receipt && !std::ranges::all_of(receipt->outcomes, failed_too);
+    if (is_anything_made || changes.size() == 1 || call_.must_end(Time::clock::now()))
+      return note_failures(changes, receipt);
+    std::map<std::string, ChangeSet> groups;
+    std::vector<std::string> order;
+    for (const Change& one : changes) {
+      ChangeSet& group = groups[group_of(one.path)];
+      if (group.empty()) order.push_back(group_of(one.path));
+      group.push_back(one);
+    }
+    for (const std::string& one : order) make(groups.at(one));
   }
 
   void make(const ChangeSet& changes) {
     const Result<Receipt> receipt = driver_.apply(changes, guard_, call_);
     // A host policy, for one, refuses all changes of an apply for one of them.
-    const bool separately =
-        changes.size() > 1 && !call_.must_end(Time::clock::now()) &&
-        (orders_itself_ ? nothing_made(receipt)
-                        : !receipt && schema_row(changes.front().path.row()).commit.empty());
+    const bool separately = !receipt && changes.size() > 1 && !call_.must_end(Time::clock::now()) &&
+                            schema_row(changes.front().path.row()).commit.empty();
+    if (!separately) return note_failures(changes, receipt);
+    for (const Change& one : changes) make({one});
+  }
+
+  void note_failures(const ChangeSet& changes, const Result<Receipt>& receipt) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      if (separately)
-        make({changes[i]});
-      else if (!receipt)
+      if (!receipt)
         failed(changes[i], receipt.error());
       else if (i >= receipt->outcomes.size())
         failed(changes[i], Error{ErrorKind::unknown_outcome, "the driver reported nothing about it"});
       else if (receipt->outcomes[i].error)
         failed(changes[i], *receipt->outcomes[i].error);
     }
-  }
-
-  static bool nothing_made(const Result<Receipt>& receipt) {
-    return !receipt || std::ranges::all_of(receipt->outcomes,
-                                           [](const Receipt::Outcome& one) { return one.error.has_value(); });
   }
 
   void failed(const Change& change, const Error& why) { failures_.try_emplace(change.path, why.text()); }
@@ -175,11 +188,8 @@ class Rollback {
 }  // namespace
 
 ChangeSet all_undone(const ArmedTransaction& armed) {
-  ChangeSet out = armed.undo;
-  std::set<Path> undone;
-  for (const Change& one : armed.undo) undone.insert(one.path);
-  for (const Change& one : armed.way_back)
-    if (undone.insert(one.path).second) out.push_back(one);
+  ChangeSet out = armed.way_back;
+  out.insert(out.end(), armed.undo.begin(), armed.undo.end());
   return out;
 }
 

@@ -7,7 +7,7 @@
 // down for a change) is set only if something is still to be restored. An entry that can't be read, or does
 // not show the change afterwards, is left. A row that shows a write only after a restart is written wherever
 // no other value than the transaction's shows. A driver that orders changes itself (Traits::orders_itself)
-// gets all that are due together, and each alone if it makes none of them.
+// gets all that are due together, and else as the others do.
 #pragma once
 
 #include <set>
@@ -23,7 +23,7 @@ struct RolledBack {
   std::string why;  // of the first of them
 };
 
-// The undo, and what an apply that ended half-way may have left beside it.
+// What an apply that ended half-way may have left on its way, and then the undo.
 ChangeSet all_undone(const ArmedTransaction& armed);
 
 // `doubtful`: entries of which an earlier try left neither value, by a write that failed; they are this

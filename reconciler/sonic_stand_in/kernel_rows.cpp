@@ -54,11 +54,11 @@ void want_addresses(const std::string& table, const ConfigDb& rows, std::map<std
   }
 }
 
+}  // namespace
+
 bool is_from_a_row(const InterfaceAddress& one) {
   return one.scope == 0 && !is_link_local(one.prefix.address);  // 0: global (rtnetlink(7))
 }
-
-}  // namespace
 
 std::map<std::string, WantedLink> wanted_links(const ConfigDb& rows, std::vector<std::string>& cannot) {
   std::map<std::string, WantedLink> out;

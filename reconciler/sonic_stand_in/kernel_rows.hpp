@@ -18,6 +18,9 @@
 
 namespace lockstep::sonic {
 
+// An address that a row stands for: global, and not link-local.
+bool is_from_a_row(const InterfaceAddress& one);
+
 struct WantedLink {
   bool up = false;
   std::optional<std::uint32_t> mtu{};  // bytes; none: as it is

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drivers/frr/state.hpp"
+#include "reconciler/sonic_stand_in/kernel_rows.hpp"
 
 namespace lockstep::sonic {
 namespace {
@@ -31,6 +32,20 @@ ReportedRows reported_ports(const ConfigDb& rows, const std::vector<Link>& links
     for (const char* const field : {"lanes", "speed"})
       if (const auto found = row.find(std::string_view(field)); found != row.end())
         if (const auto* const text = std::get_if<std::string>(&found->second)) fields[field] = *text;
+  }
+  return out;
+}
+
+ReportedRows reported_addresses(const ConfigDb& rows, const NetworkState& kernel) {
+  ReportedRows out;
+  out["PORT_TABLE:PortInitDone"]["lanes"] = "0";  // orchagent/portsorch.cpp
+  for (const InterfaceAddress& one : kernel.addresses) {
+    const auto link = std::ranges::find(kernel.links, one.index, &Link::index);
+    if (link == kernel.links.end() || !is_from_a_row(one)) continue;
+    if (!link->loopback && !ports_of(rows).contains(link->name)) continue;  // of the management network
+    const std::string name = link->loopback ? "Loopback0" : link->name;
+    out["INTF_TABLE:" + name + ":" + one.prefix.text()] = {
+        {"scope", "global"}, {"family", one.prefix.address.v6 ? "IPv6" : "IPv4"}};
   }
   return out;
 }

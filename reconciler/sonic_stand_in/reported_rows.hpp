@@ -22,6 +22,8 @@ using ReportedRows = std::map<std::string, RedisHash>;  // by their name in Redi
 // `reports_up`: see SonicOrders.
 ReportedRows reported_ports(const ConfigDb& rows, const std::vector<Link>& links,
                             const std::set<std::string>& reports_up);
+// INTF_TABLE, and that all ports are known.
+ReportedRows reported_addresses(const ConfigDb& rows, const NetworkState& kernel);
 ReportedRows reported_peers(const ConfigDb& rows, const std::map<std::string, LldpNeighbour>& heard);
 // `sessions`: as frr::BgpState has them.
 ReportedRows reported_sessions(const std::map<std::string, std::string>& sessions);

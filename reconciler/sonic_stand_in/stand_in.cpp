@@ -53,9 +53,9 @@ class StandIn {
 
  private:
   Result<Done> round(std::vector<std::string>& notes, const Call& call);
-  Result<std::vector<Link>> links_here(const Call& call);
+  Result<NetworkState> network_here(const Call& call);
   void boot(const std::vector<std::string>& ports, std::vector<std::string>& notes);
-  Result<Done> report(const Seen& seen, const Call& call);
+  Result<Done> report(const Seen& seen, const NetworkState& network, const Call& call);
   void listen(std::vector<std::string>& notes, const Call& call);
   Result<Done> say_ready();
   void wait();
@@ -83,8 +83,8 @@ std::vector<std::string> ports_among(const std::vector<Link>& links) {
 
 Result<Done> StandIn::round(std::vector<std::string>& notes, const Call& call) {
   listen(notes, call);
-  TRY(std::vector<Link> links, links_here(call));
-  const std::vector<std::string> ports = ports_among(links);
+  TRY(NetworkState network, network_here(call));
+  const std::vector<std::string> ports = ports_among(network.links);
   boot(ports, notes);
   TRY(const ConfigDb rows, databases_.read(ports, notes, call));
   // After the rows, so that an order holds for each row that was written after it.
@@ -96,18 +96,18 @@ Result<Done> StandIn::round(std::vector<std::string>& notes, const Call& call) {
   };
   frr::State routing = routing_now();
   Result<Done> carried = Done{};
-  if (const Seen seen{rows, orders, links, routing}; carrying_.is_due(seen)) {
+  if (const Seen seen{rows, orders, network.links, routing}; carrying_.is_due(seen)) {
     carried = carrying_.carry(seen, notes, call);
-    TRY(links, links_here(call));
+    TRY(network, network_here(call));
     routing = routing_now();
   }
-  TRY_DONE(report({rows, orders, links, routing}, call));
+  TRY_DONE(report({rows, orders, network.links, routing}, network, call));
   return carried;
 }
 
-Result<std::vector<Link>> StandIn::links_here(const Call& call) {
+Result<NetworkState> StandIn::network_here(const Call& call) {
   TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-  return read_links(socket, call);
+  return read_network(socket, {.addresses = true, .routes = false, .rules = false}, call);
 }
 
 void StandIn::boot(const std::vector<std::string>& ports, std::vector<std::string>& notes) {
@@ -117,9 +117,10 @@ void StandIn::boot(const std::vector<std::string>& ports, std::vector<std::strin
     if (const Result<Done> done = write_sysctl(name, value); !done) notes.push_back(done.error().text());
 }
 
-Result<Done> StandIn::report(const Seen& seen, const Call& call) {
+Result<Done> StandIn::report(const Seen& seen, const NetworkState& network, const Call& call) {
   ReportedRows appl = reported_ports(seen.rows, seen.links, seen.orders.reports_up);
   const LldpdAnswer lldpd = read_lldpd(run_dir_ + "/lldpd.sock", call);
+  appl.merge(reported_addresses(seen.rows, network));
   appl.merge(reported_peers(seen.rows, lldpd.heard));
   TRY_DONE(databases_.report_appl(appl, call));
   // A bgpd that does not answer leaves the sessions as they were, as bgpmon does.

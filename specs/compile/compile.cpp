@@ -65,7 +65,7 @@ class Compiler {
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) {
       exceptions.apply(i, out_.intents[i]);
-      want_saved(i, out_.intents[i]);
+      want_in_force(i, out_.intents[i]);
     }
     if (exceptions.override_any(row("interface[*]/mtu"))) check_path_mtus(c_, out_.intents);
     if (exceptions.override_any(row("bgp/neighbor[*]/hold")) ||
@@ -92,7 +92,7 @@ class Compiler {
   void refuse_numbered();
   void make_intents(const std::vector<FabricNumbers>& numbers);
   void make_intent(DeviceIndex device, NumberedEntries& numbered);
-  void want_saved(DeviceIndex device, Intent& intent);
+  void want_in_force(DeviceIndex device, Intent& intent);
 
   const Catalog& catalog_;
   Compiled& out_;
@@ -384,20 +384,25 @@ void Compiler::make_intents(const std::vector<FabricNumbers>& numbers) {
   work(0);
 }
 
-// On a SONiC switch that is reached through something that can write its files.
-void Compiler::want_saved(DeviceIndex device, Intent& intent) {
+// Of a SONiC switch: that its daemons follow, and, where something that can write its files reaches it, that
+// its next boot does.
+void Compiler::want_in_force(DeviceIndex device, Intent& intent) {
   constexpr RowId kSaved = row("switch-config/saved");
   const TopologyDevice& self = out_.topology.devices[device];
-  const DeviceSet& set = catalog_.device_sets[self.set];
-  const bool has_files = set.connect.said && (set.connect->agent.said || set.connect->local.value);
-  if (c_.twin || !has_files || !has_driver(self, DriverName::sonic)) return;
+  if (!has_driver(self, DriverName::sonic)) return;
   const bool any = std::ranges::any_of(intent.want.entries(), [](const Entry& entry) {
     const Row& one = schema_row(entry.path.row());
     return one.facet == Facet::config && one.is_saved_by(schema_row(kSaved).saves);
   });
   if (!any) return;
-  const OriginId origin = origins_.of(c_.device_sets[self.set], set.drivers.front(), rule::switch_saved);
-  intent.want.set(Path(kSaved, {}), Value::present(), origin);
+  const DeviceSet& set = catalog_.device_sets[self.set];
+  const auto want = [&](RowId id, std::string_view rule) {
+    intent.want.set(Path(id, {}), Value::present(),
+                    origins_.of(c_.device_sets[self.set], set.drivers.front(), rule));
+  };
+  want(row("switch-config/taken-over"), rule::switch_taken_over);
+  if (!c_.twin && set.connect.said && (set.connect->agent.said || set.connect->local.value))
+    want(kSaved, rule::switch_saved);
 }
 
 }  // namespace

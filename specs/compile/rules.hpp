@@ -43,6 +43,7 @@ inline constexpr std::string_view session_timers = "session-timers";
 inline constexpr std::string_view daemon = "daemon-answers";
 inline constexpr std::string_view saved = "routing-saved";
 inline constexpr std::string_view switch_saved = "switch-saved";
+inline constexpr std::string_view switch_taken_over = "switch-taken-over";
 inline constexpr std::string_view ecmp_routes = "ecmp-routes";
 inline constexpr std::string_view ecmp_paths = "ecmp-paths";
 inline constexpr std::string_view owned_whole = "owned-whole";
@@ -133,6 +134,10 @@ inline constexpr std::array kRules{
     RuleText{rule::switch_saved,
              "SONiC keeps its configuration in memory: its next boot loads a file, which must have what is "
              "configured"},
+    RuleText{
+        rule::switch_taken_over,
+        "a row of SONiC's configuration is a wish until its daemons have passed it on to the kernel and the "
+        "ASIC"},
     RuleText{rule::ecmp_routes,
              "every other leaf's block must be in the kernel's table over all shortest paths that go up and "
              "then down"},

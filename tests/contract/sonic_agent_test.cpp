@@ -147,12 +147,12 @@ TEST_F(SonicSwitchWithAgent, WhatNobodySettlesIsRolledBackInOneGo) {
   start_agent(redis_->server());
   const Dump before = dump();
   const ChangeSet changes = lossless(observe()->have);
-  const auto receipt = apply("s1", changes, reverse_of(changes));
+  const auto receipt = apply("e1-c1-s1", changes, reverse_of(changes));
   ASSERT_TRUE(receipt) << sonic::said(receipt);
   for (const auto& one : receipt->outcomes) ASSERT_FALSE(one.error) << one.error->text();
   EXPECT_NE(dump(), before);
-  EXPECT_EQ(observe()->armed, "s1");
-  EXPECT_TRUE(std::filesystem::exists(redis_->folder() + "/checkpoints/lockstep-s1.cp.json"));
+  EXPECT_EQ(observe()->armed, "e1-c1-s1");
+  EXPECT_TRUE(std::filesystem::exists(redis_->folder() + "/checkpoints/lockstep-e1-c1.cp.json"));
   pass(kTimeToSettle - seconds(1));
   EXPECT_NE(dump(), before);
   redis_->commands();
@@ -201,6 +201,38 @@ TEST_F(SonicSwitchWithAgent, AKillAtEachTransactionIsRolledBackAndEveryPortComes
       EXPECT_EQ(dump(), before) << when;
     }
   EXPECT_GT(ports_found_down, 0);
+}
+
+// A neighbor's hold time takes a new row: between its deletion and its making there is no neighbor.
+TEST_F(SonicSwitchWithAgent, ARowThatIsMadeAgainIsThereAfterAKillInBetween) {
+  int found_gone = 0;
+  for (std::size_t number = 0;; ++number) {
+    fresh();
+    set({"DEVICE_METADATA|localhost", "frr_mgmt_framework_config", "true"});
+    set({"BGP_GLOBALS|default", "local_asn", "65001"});
+    set({"BGP_NEIGHBOR|default|Ethernet0", "peer_type", "external", "holdtime", "9", "keepalive", "3"});
+    set({"BGP_NEIGHBOR_AF|default|Ethernet0|ipv4_unicast", "admin_status", "true"});
+    const Dump before = dump();
+    std::string journal;
+    FaultyRedisProxy proxy(redis_->folder() + "/proxy", redis_->socket_path(),
+                           {.command = "EXEC",
+                            .skip = number,
+                            .applies = [] { return true; },
+                            .fault = RedisFault::cut_before,
+                            .before = [&] { journal = journal.empty() ? journal_text() : journal; }});
+    start_agent(proxy.server());
+    const ChangeSet changes{
+        {*Path::parse("bgp/neighbor[Ethernet0]/hold"), Value::integer(9), Value::integer(30), 0}};
+    (void)apply("s1", changes, reverse_of(changes));
+    if (!proxy.done()) break;
+    kill_agent(journal);
+    found_gone += redis_->cli({"EXISTS", "BGP_NEIGHBOR|default|Ethernet0"}) == "0" ? 1 : 0;
+    start_agent(redis_->server());
+    pass(kTimeToSettle + seconds(1));
+    EXPECT_EQ(dump(), before) << "killed before transaction " << number;
+    EXPECT_EQ(observe()->armed, "");
+  }
+  EXPECT_GT(found_gone, 0);
 }
 
 TEST_F(SonicSwitchWithAgent, WhatWasKeptIsSavedByAChangeOfItsOwn) {

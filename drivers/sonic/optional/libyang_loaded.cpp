@@ -17,16 +17,53 @@ namespace {
 // The name by which libyang 2 is installed: another number would have other structures.
 constexpr const char* kLibrary = "libyang.so.2";
 
+constexpr const char* kFunctions[] = {"ly_ctx_compile",
+                                      "ly_ctx_destroy",
+                                      "ly_ctx_get_module_implemented",
+                                      "ly_ctx_load_module",
+                                      "ly_ctx_new",
+                                      "ly_ctx_set_module_imp_clb",
+                                      "ly_err_clean",
+                                      "ly_err_first",
+                                      "ly_err_free",
+                                      "ly_log_level",
+                                      "ly_log_options",
+                                      "lyd_eval_xpath3",
+                                      "lyd_find_path",
+                                      "lyd_find_sibling_val",
+                                      "lyd_free_all",
+                                      "lyd_insert_sibling",
+                                      "lyd_new_implicit_all",
+                                      "lyd_new_inner",
+                                      "lyd_new_list",
+                                      "lyd_new_term",
+                                      "lyd_validate_all",
+                                      "lyd_value_get_canonical",
+                                      "lyd_value_validate",
+                                      "lys_find_child",
+                                      "lys_find_path",
+                                      "lys_getnext",
+                                      "lysc_data_node",
+                                      "lysc_node_musts",
+                                      "lysc_node_when",
+                                      "lyxp_get_expr"};
+
 struct Loaded {
+  Loaded() {
+    if (handle == nullptr) why = ::dlerror();
+    for (const char* const name : kFunctions)
+      if (why.empty() && ::dlsym(handle, name) == nullptr)
+        why = std::string(kLibrary) + " has no " + name + ": it is older than 2.1";
+  }
   void* handle = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  std::string why = handle == nullptr ? ::dlerror() : "";
+  std::string why;
 };
 const Loaded& loaded() {
   static const Loaded once;
   return once;
 }
 
-// Callers have asked why_no_libyang() before; a libyang 2 without one of its functions is no libyang 2.
+// Callers have asked why_no_libyang() before.
 template <class Function>
 Function* found(const char* name) {
   void* const symbol = loaded().handle == nullptr ? nullptr : ::dlsym(loaded().handle, name);

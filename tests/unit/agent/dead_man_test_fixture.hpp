@@ -66,10 +66,12 @@ class StoppableDriver final : public Driver, public Remedy, public Passing {
       TRY(Receipt done, device.apply({one}, each, {}));
       each.revision.clear();
       out.outcomes.push_back(std::move(done.outcomes.at(0)));
+      if (stays_on_the_way) out.outcomes.back().error = Error{ErrorKind::unknown_outcome, "a port is down"};
     }
     if (at) at("written", call);
     if (dead) return Error{ErrorKind::unknown_outcome, "killed"};
-    for (const Change& one : way_back) device.set(one.path, one.want);
+    for (const Change& one : way_back)
+      if (!stays_on_the_way) device.set(one.path, one.want);
     return out;
   }
   Result<ChangeSet> way_back(const ChangeSet& changes, const Call&) override {
@@ -93,8 +95,9 @@ class StoppableDriver final : public Driver, public Remedy, public Passing {
   SimulatedDevice device;
   std::function<void(const std::string& moment, const Call& call)> at;  // before it happens
   bool orders_itself = false;
-  std::set<Path> on_the_way;  // set to false by every apply, and back to true at its end
-  bool dead = false;          // the agent was killed: nothing happens
+  bool stays_on_the_way = false;  // an apply that can't put it back, and says so of all its changes
+  std::set<Path> on_the_way;      // set to false by every apply, and back to true at its end
+  bool dead = false;              // the agent was killed: nothing happens
   std::set<Path> unreadable;
   std::set<Path> forbidden;  // an apply of one of them is refused as a whole
   std::vector<ChangeSet> applies;

@@ -103,6 +103,25 @@ TEST_F(DeadManRollback, WhatCanNotBeMadeTogetherIsMadeAsFarAsItCan) {
   EXPECT_EQ(agent_.have(tos_), number(0));
 }
 
+TEST_F(DeadManRollback, AUnitIsWholeAlsoWhereOneOtherEntryIsRefused) {
+  const Path share0 = entry("interface[rail0]/class[0]/share");
+  const Path share3 = entry("interface[rail0]/class[3]/share");
+  for (const Path path : {share0, share3}) device().set(path, number(700));
+  agent_.linux().orders_itself = true;
+  const ChangeSet undo_changes{{tos_, number(106), number(0), 0},
+                               {share0, number(700), number(500), 0},
+                               {share3, number(700), number(500), 0}};
+  device().set(tos_, number(106));
+  ASSERT_TRUE(agent_.apply({}, armed(name_, undo_changes)));
+  agent_.linux().applies.clear();
+  agent_.linux().forbidden.insert(tos_);
+  EXPECT_EQ(kind_of(undo()), "transient");
+  EXPECT_EQ(agent_.have(share0), number(500));
+  EXPECT_EQ(agent_.have(share3), number(500));
+  for (const ChangeSet& one : agent_.linux().applies)
+    EXPECT_FALSE(one.size() == 1 && one[0].path != tos_) << "a class of a scheduler alone";
+}
+
 // A port that was shut down for a change of something else, by a driver that died then: at each moment.
 TEST_F(DeadManRollback, WhatAnApplySetOnItsWayIsPutRight) {
   int shut = 0;  // found so by the agent that came after
@@ -130,6 +149,34 @@ TEST_F(DeadManRollback, WhatAnApplySetOnItsWayIsPutRight) {
     shut += was_shut ? 1 : 0;
   }
   FAIL() << "it was killed at every moment";
+}
+
+// An attempt that did all but that; the next one does not shut the port down, as it is down.
+TEST_F(DeadManRollback, AnotherAttemptPutsRightWhatTheOneBeforeItLeft) {
+  agent_.linux().on_the_way = {up_};
+  agent_.linux().stays_on_the_way = true;
+  const Guard guard = armed(name_, reverse_of({both_[0]}));
+  ASSERT_TRUE(agent_.apply({both_[0]}, guard));
+  EXPECT_EQ(agent_.have(up_), kShut);
+  agent_.linux().stays_on_the_way = false;
+  const auto second = agent_.apply({{mtu_, number(9000), number(9000), 0}}, guard);
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_EQ(second->outcomes.size(), 1U) << "as many as were asked for";
+  EXPECT_EQ(agent_.have(up_), kUp);
+}
+
+TEST_F(DeadManRollback, NothingIsKeptWhileWhatAnApplySetOnItsWayIsLeft) {
+  agent_.linux().on_the_way = {up_};
+  agent_.linux().stays_on_the_way = true;
+  ASSERT_TRUE(agent_.apply({both_[0]}, armed(name_, reverse_of({both_[0]}))));
+  agent_.linux().forbidden.insert(up_);
+  EXPECT_EQ(kind_of(agent_.settle(name_, Settlement::keep)), "transient");
+  EXPECT_TRUE(agent_.journal().armed);
+  agent_.linux().forbidden.clear();
+  agent_.linux().on_the_way.clear();
+  EXPECT_TRUE(agent_.settle(name_, Settlement::keep));
+  EXPECT_EQ(agent_.have(up_), kUp);
+  EXPECT_EQ(agent_.have(mtu_), number(9000));
 }
 
 // Once an apply has ended well, a port that is down was shut by another hand.

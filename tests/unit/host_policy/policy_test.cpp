@@ -124,6 +124,15 @@ TEST(HostPolicy, RawRowsOfASwitchNeedTheirTable) {
             "table of CONFIG_DB 'BUFFER_POOL' is refused, at host.yaml:5:48");
   EXPECT_NE(why(policy, raw("sonic", "FEATURE|telemetry state")), "allowed") << "it starts containers";
   EXPECT_NE(why(policy, raw("linux", "VLAN|Vlan20 vlanid")), "allowed") << "no rule is for that";
+  const HostPolicy ports = policy_of(
+      "\n  tables: {allow: [\"*\"]}\n  interfaces: {refuse: [Ethernet0]}\n  addresses: [10.0.0.0/8]\n");
+  EXPECT_EQ(why(ports, raw("sonic", "PORT|Ethernet8 mtu")), "allowed");
+  EXPECT_NE(why(ports, raw("sonic", "PORT|Ethernet0 mtu")).find("'Ethernet0'"), std::string::npos);
+  EXPECT_NE(why(ports, raw("sonic", "QUEUE|Ethernet0|3 scheduler")).find("'Ethernet0'"), std::string::npos);
+  EXPECT_EQ(why(ports, raw("sonic", "INTERFACE|Ethernet8|10.0.0.1/31 ")), "allowed");
+  EXPECT_NE(why(ports, raw("sonic", "INTERFACE|Ethernet8|192.0.2.1/31 ")), "allowed");
+  EXPECT_NE(why(ports, to("pfc-watchdog/poll-interval", Value::integer(100))), "allowed")
+      << "it is of all ports";
 }
 
 TEST(HostPolicy, EveryWritableSettingDeclaresItsPower) {

@@ -151,8 +151,8 @@ TEST_F(SonicOnSwitch, ACheckpointBeforeTheFirstWriteIsAWayBack) {
   };
   apply(leaf, mtu(9000), "e1-c1-s1");
   apply(leaf, mtu(8000), "e1-c1-s1");  // a second attempt: the way back is to the state before the first
-  ASSERT_EQ(checkpoints(), std::vector<std::string>{"lockstep-e1-c1-s1.cp.json"});
-  const std::string file = target.checkpoints + "/lockstep-e1-c1-s1.cp.json";
+  ASSERT_EQ(checkpoints(), std::vector<std::string>{"lockstep-e1-c1.cp.json"});
+  const std::string file = target.checkpoints + "/lockstep-e1-c1.cp.json";
   EXPECT_EQ(Json::parse(std::ifstream(file))["PORT"]["Ethernet0"]["mtu"], "9100");
   EXPECT_EQ(fs::status(file).permissions() & fs::perms::others_all, fs::perms::none);
   // Of a controller whose state began anew, hours later.
@@ -163,17 +163,17 @@ TEST_F(SonicOnSwitch, ACheckpointBeforeTheFirstWriteIsAWayBack) {
   EXPECT_EQ(checkpoints().size(), 1U) << "nothing was to be written";
 
   std::ofstream(target.checkpoints + "/mine.cp.json") << "{}";
-  for (int i = 0; i < 14; ++i) apply(leaf, mtu(5000 + i), "e1-c2-s" + std::to_string(i));
+  for (int i = 0; i < 14; ++i) apply(leaf, mtu(5000 + i), "e1-c" + std::to_string(2 + i) + "-s1");
   EXPECT_EQ(checkpoints().size(), 11U);
   EXPECT_TRUE(fs::exists(target.checkpoints + "/mine.cp.json"));
-  EXPECT_TRUE(fs::exists(target.checkpoints + "/lockstep-e1-c2-s13.cp.json"));
+  EXPECT_TRUE(fs::exists(target.checkpoints + "/lockstep-e1-c15.cp.json"));
 
   Guard guard;
   guard.transaction = "../../config_db";
   EXPECT_FALSE(leaf.driver->apply(mtu(1500), guard, patient())) << "its checkpoint would be elsewhere";
   fs::remove_all(target.checkpoints);
   std::ofstream(target.checkpoints) << "a file";
-  guard.transaction = "e1-c3-s1";
+  guard.transaction = "e1-c30-s1";
   EXPECT_FALSE(leaf.driver->apply(mtu(1500), guard, patient())) << "there is no way back";
   EXPECT_EQ(redis->cli({"HGET", "PORT|Ethernet0", "mtu"}), "5013");
 }
