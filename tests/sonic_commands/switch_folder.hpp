@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -32,7 +33,15 @@ class SwitchFolder {
     write("state.json", "{}");
     write("appl.json", "{}");
   }
-  ~SwitchFolder() { std::filesystem::remove_all(path_); }
+  // What a killed ssh has left running there may still write for a moment.
+  ~SwitchFolder() {
+    std::error_code failed;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    do {
+      failed.clear();
+      std::filesystem::remove_all(path_, failed);
+    } while (failed && std::chrono::steady_clock::now() < end);
+  }
   SwitchFolder(const SwitchFolder&) = delete;
   SwitchFolder& operator=(const SwitchFolder&) = delete;
 

@@ -173,6 +173,23 @@ def ignores_a_row(pod):
     print("sonic-ignores-row:", *found)
 
 
+def ignores_what_no_session_shows(pod):
+    """An MTU, and one address of several: what the daemons have passed on is held against the rows."""
+    address = pod.redis("leaf0", 4, "KEYS", "INTERFACE|swp1|*").splitlines()[0]
+    passed_on = "INTF_TABLE:" + address.split("|", 1)[1].replace("|", ":")
+    pod.redis("leaf0", 4, "HSET", "PORT|up0", "mtu", "9100")
+    pod.redis("leaf0", 4, "DEL", address)
+    eventually(lambda: pod.link("leaf0", "up0")["mtu"] == 9100 and pod.redis("leaf0", 0, "EXISTS", passed_on) == "0", "the stand-in follows")
+    for table, row in (("PORT", ("PORT|up0", "mtu", "9216")), ("INTERFACE", (address, "NULL", "NULL"))):
+        pod.breaks("sonic-ignores-row", "leaf0", table)
+        pod.redis("leaf0", 4, "HSET", *row)
+        found = finds(pod, ("leaf0", "switch-config/taken-over"))
+        assert ("leaf0", "interface[up0]/mtu") not in found, found
+        pod.breaks("sonic-ignores-row", "leaf0", table, "off")
+        print("sonic-ignores-row", table + ":", *found)
+    in_sync(pod)
+
+
 def reports_up(pod):
     pod.breaks("sonic-reports-up", "leaf0", "swp1")
     eventually(lambda: "UP" not in pod.link("leaf0", "swp1")["flags"], "swp1 goes down")
@@ -259,7 +276,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lockstep-sonic-twin-") as folder:
         pod = Pod(lockstep, sources, folder)
         try:
-            for step in (needs_redis, brought_up, applied, refused, ignores_a_row, reports_up, dies, loses_its_configuration, grows, taken_down):
+            for step in (needs_redis, brought_up, applied, refused, ignores_a_row, ignores_what_no_session_shows, reports_up, dies, loses_its_configuration, grows, taken_down):
                 begin = time.monotonic()
                 step(pod)
                 print(f"{step.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
