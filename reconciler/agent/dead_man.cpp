@@ -197,7 +197,6 @@ Result<Done> DeadMan::State::put_way_right(const wire::SettleRequest& request, c
   TRY(Attached* const attached, driver(armed.driver));
   TRY(const auto turn, turns.take(armed.driver, call));
   Guard guard;
-  guard.ticket = armed.transaction + "-way";
   guard.epoch = request.epoch;
   std::set<Path> unsure;
   const Call own{.deadline = call.deadline, .stop = {}};
