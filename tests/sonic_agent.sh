@@ -90,6 +90,9 @@ spec:
   journal: $work/journal
   sonic: {databases: $work/database_config.json${models:+, models: $models}}
 YAML
+# libyang 2.1.30 loses the value of a union that an XPath expression compares (yang_models.hpp): not ours to report.
+echo leak:lyplg_type_store_union >"$work/leaks"
+export LSAN_OPTIONS=suppressions=$work/leaks:print_suppressions=0
 start_agent() {
   rm -f "$work/ready"
   ends_with_this "$agent" --config "$work/leaf0/agent.yaml" run --ready "$work/ready" 2>>"$work/agent.log"
