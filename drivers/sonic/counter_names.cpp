@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "specs/model/counter_groups.hpp"
+
 namespace lockstep::sonic {
 namespace {
 
@@ -21,18 +23,25 @@ constexpr CounterNameMap kNameMaps[] = {
 
 // The intervals are those of portsorch.cpp (*_POLLING_INTERVAL_MS) and bufferorch.cpp. The watchdog's is in
 // PFC_WD|GLOBAL, and differs by platform otherwise.
+// Those that specs can turn on have the names that specs give them.
+constexpr SonicCounterGroup counted(Group group, std::uint32_t default_ms) {
+  const CountedGroupRow& row = row_of(static_cast<CountedGroup>(group));
+  return {group, row.name, row.sonic, default_ms};
+}
+static_assert(static_cast<std::size_t>(Group::pause_estimates) == kCountedGroups.size());
+
 constexpr SonicCounterGroup kGroups[] = {
-    {Group::port, "port", "PORT", 1000},
-    {Group::port_buffer_drops, "port-buffer-drops", "PORT_BUFFER_DROP", 60'000},
-    {Group::port_wred, "port-wred", "WRED_ECN_PORT", 1000},
-    {Group::queue, "queue", "QUEUE", 10'000},
-    {Group::queue_ecn, "queue-ecn", "WRED_ECN_QUEUE", 10'000},
-    {Group::queue_watermarks, "queue-watermarks", "QUEUE_WATERMARK", 60'000},
-    {Group::group_drops, "group-drops", "PG_DROP", 10'000},
-    {Group::group_watermarks, "group-watermarks", "PG_WATERMARK", 60'000},
-    {Group::pool_watermarks, "pool-watermarks", "BUFFER_POOL_WATERMARK", 60'000},
-    {Group::watchdog, "watchdog", "PFCWD", 0},
-    {Group::pause_estimates, "pause-estimates", "PFCWD", 0},
+    counted(Group::port, 1000),
+    counted(Group::port_buffer_drops, 60'000),
+    counted(Group::port_wred, 1000),
+    counted(Group::queue, 10'000),
+    counted(Group::queue_ecn, 10'000),
+    counted(Group::queue_watermarks, 60'000),
+    counted(Group::group_drops, 10'000),
+    counted(Group::group_watermarks, 60'000),
+    counted(Group::pool_watermarks, 60'000),
+    counted(Group::watchdog, 0),
+    {Group::pause_estimates, "pause-estimates", row_of(CountedGroup::watchdog).sonic, 0},
 };
 
 constexpr SonicCounter kCounters[] = {

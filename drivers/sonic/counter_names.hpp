@@ -36,7 +36,7 @@ struct CounterNameMap {
 };
 std::span<const CounterNameMap> counter_name_maps();
 
-// Groups, in the order of CounterReading::groups.
+// Groups, in the order of CounterReading::groups: first those of CountedGroup, in its order.
 enum class SonicGroup : std::uint8_t {
   port,
   port_buffer_drops,

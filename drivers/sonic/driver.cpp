@@ -6,31 +6,25 @@
 #include <span>
 #include <utility>
 
-#include "drivers/sonic/config_plan.hpp"
 #include "drivers/sonic/config_store.hpp"
 #include "drivers/sonic/keyspace_watch.hpp"
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/one_switch.hpp"
 #include "drivers/sonic/plan_words.hpp"
 #include "drivers/sonic/port_buffers.hpp"
 #include "drivers/sonic/saved_config.hpp"
 #include "drivers/sonic/taken_over.hpp"
 #include "drivers/sonic/transactions.hpp"
-#include "drivers/sonic/yang_models.hpp"
-#include "specs/model/fnv.hpp"
-#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace sonic {
 namespace {
 
-// "config.effects": a guard compares the configuration only, since a flapping port does not change it.
-std::string revision_of(const StoredConfig& stored, const SwitchState& state, std::string_view unsaved) {
-  const std::string effects = std::string(unsaved) + "\n" + state_text(state);
+std::string revision_of(const StoredConfig& stored, const std::string& effects) {
   std::string config = config_db_json(stored.config);
   for (const UnreadableRow& row : stored.unreadable) config += row.name + "\n";
-  return Fnv().add(config).text() + "." + Fnv().add(effects).text();
+  return revision_text(config, effects);
 }
-std::string_view config_part(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
 class SonicWatcher final : public Watcher {
  public:
@@ -61,7 +55,9 @@ struct OpenDatabases {
 class SonicDriver final : public Driver, public Preview, public Recall, public Passing {
  public:
   explicit SonicDriver(SonicTarget target)
-      : target_(std::move(target)), saved_(target_.saved_file, target_.checkpoints) {}
+      : target_(std::move(target)),
+        switch_(target_.device, target_.models),
+        saved_(target_.saved_file, target_.checkpoints) {}
 
   Result<Traits> traits(const Call&) override {
     return Traits{.driver = "sonic", .reads = rows_read(), .writes = rows_written(), .orders_itself = true};
@@ -69,29 +65,18 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
   Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
-    if (settlement == Settlement::undo)
-      return Error{ErrorKind::unsupported, target_.device + ": SONiC can't roll back by itself"};
-    return Done{};
+    return switch_.settle(settlement);
   }
   std::vector<std::string> native(const ChangeSet& changes) const override;
   void recall(const Observation& observation, const Scope& scope) override;
   Result<ChangeSet> way_back(const ChangeSet& changes, const Call& call) override;
 
  private:
-  using Alone = std::unique_lock<std::timed_mutex>;
-  Result<Alone> alone_on_device(const Call& call) {
-    Alone lock(device_, call.deadline);
-    if (!lock) return Error{ErrorKind::transient, target_.device + ": another call to it has not ended"};
-    return lock;
-  }
   Result<Done> open();
   Result<Done> check(const Guard& guard, const StoredConfig& stored);
-  Result<Done> load_models();
   std::string why_unsaved(const ConfigDb& running, const Scope& scope, Observation& out);
-  std::string why_not_taken_over(const ConfigDb& config, Observation& out, const Call& call);
-  Result<ConfigPlan> plan(const ConfigDb& from, const ConfigDb& to) {
-    return plan_config(models_ ? &*models_ : nullptr, from, to, KnownFaults::stay);
-  }
+  std::string why_not_taken_over(const ConfigDb& config, const SwitchState& state, Observation& out,
+                                 const Call& call);
   Result<Done> write(const ConfigPlan& plan, const ConfigDb& from, const ChangeSet& changes, Receipt& receipt,
                      const Call& call);
   void save(const ChangeSet& changes, Receipt& receipt, const Call& call);
@@ -104,11 +89,9 @@ class SonicDriver final : public Driver, public Preview, public Recall, public P
   void judge(const ChangeSet& changes, const Error& why, bool wrote, Receipt& receipt, const Call& call);
 
   const SonicTarget target_;
-  std::timed_mutex device_;  // one call at a time
+  OneSwitch switch_;
   std::optional<OpenDatabases> databases_;
   SavedConfig saved_;
-  std::optional<YangModels> models_;
-  std::uint64_t epoch_ = 0;
   struct Prepared {
     ConfigDb from;
     ChangeSet changes;
@@ -193,10 +176,12 @@ std::string SonicDriver::why_unsaved(const ConfigDb& running, const Scope& scope
 }
 
 // Into the observation: nothing, if it can't be told. Empty: they have.
-std::string SonicDriver::why_not_taken_over(const ConfigDb& config, Observation& out, const Call& call) {
+std::string SonicDriver::why_not_taken_over(const ConfigDb& config, const SwitchState& state,
+                                            Observation& out, const Call& call) {
+  if (is_unread(out.unread, Path(taken_over_row(), {}))) return "unread";
   const auto of = [](std::optional<StateDatabase>& one) { return one ? &*one : nullptr; };
-  const Result<TakenOver> there =
-      read_taken_over(databases_->appl, of(databases_->counters), of(databases_->asic), call);
+  const Result<TakenOver> there = read_taken_over(state.port_rows, databases_->appl, of(databases_->counters),
+                                                  of(databases_->asic), call);
   if (!there) {
     out.unread.push_back({taken_over_row(), {}, wrap("APPL_DB", there.error())});
     return "unread";
@@ -211,7 +196,7 @@ std::string SonicDriver::why_not_taken_over(const ConfigDb& config, Observation&
 }
 
 Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
-  TRY(const auto alone, alone_on_device(call));
+  TRY(const auto alone, switch_.alone(call));
   TRY_DONE(open());
   Observation out;
   out.device = target_.device;
@@ -231,8 +216,9 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
   out.incapable = incapable_of(stored.config, state, scope);
   const std::string unsaved = scope.wants(saving_row()) ? why_unsaved(stored.config, scope, out) : "";
   const std::string behind =
-      scope.wants(taken_over_row()) ? why_not_taken_over(stored.config, out, call) : "not asked";
-  if (out.unread.empty()) out.revision = revision_of(stored, state, unsaved + "\n" + behind);
+      scope.wants(taken_over_row()) ? why_not_taken_over(stored.config, state, out, call) : "not asked";
+  if (out.unread.empty())
+    out.revision = revision_of(stored, unsaved + "\n" + behind + "\n" + state_text(state));
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     if (!lacks_rows) add_entries(stored.config, scope, tree);
@@ -249,20 +235,10 @@ Result<Observation> SonicDriver::observe(const Scope& scope, std::string_view if
 }
 
 Result<Done> SonicDriver::check(const Guard& guard, const StoredConfig& stored) {
-  if (guard.undo_after)
-    return Error{ErrorKind::unsupported, target_.device + ": SONiC has no timer that could undo a change"};
-  if (guard.epoch < epoch_)
-    return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
-                                        " is older than " + std::to_string(epoch_)};
-  if (!guard.revision.empty() && config_part(guard.revision) != config_part(revision_of(stored, {}, {})))
-    return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed since it was observed"};
-  epoch_ = guard.epoch;
-  return Done{};
-}
-
-Result<Done> SonicDriver::load_models() {
-  if (target_.models.empty() || models_) return Done{};
-  TRY(models_, YangModels::load(target_.models));
+  TRY_DONE(switch_.check(guard));
+  if (!guard.revision.empty() && config_part(guard.revision) != config_part(revision_of(stored, {})))
+    return switch_.changed("since it was observed");
+  switch_.accept(guard);
   return Done{};
 }
 
@@ -353,28 +329,28 @@ void SonicDriver::save(const ChangeSet& changes, Receipt& receipt, const Call& c
 }
 
 Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
-  TRY(const auto alone, alone_on_device(call));
+  TRY(const auto alone, switch_.alone(call));
   TRY_DONE(open());
   Receipt receipt;
   receipt.ticket = guard.ticket;
   for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
-  TRY_DONE(load_models());
+  TRY_DONE(switch_.load_models());
   TRY(const StoredConfig stored, databases_->config.read(call));
   TRY_DONE(check(guard, stored));
   const std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
   const bool is_prepared = prepared && prepared->changes == changes;
-  if (is_prepared && prepared->from != stored.config)
-    return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed while this was planned"};
+  if (is_prepared && prepared->from != stored.config) return switch_.changed("while this was planned");
   Edited target = edited(stored.config, changes);
   for (std::size_t i = 0; i < changes.size(); ++i) receipt.outcomes[i].error = std::move(target.outcomes[i]);
-  const Result<ConfigPlan> planned = is_prepared ? prepared->plan : plan(stored.config, target.config);
+  const Result<ConfigPlan> planned =
+      is_prepared ? prepared->plan : switch_.plan(stored.config, target.config);
   if (!planned) {
     for (Receipt::Outcome& outcome : receipt.outcomes)
       if (!outcome.error) outcome.error = planned.error();
     return receipt;
   }
   note_interruptions(*planned, receipt);
-  if (!models_ && !planned->moves.empty())
+  if (!switch_.has_models() && !planned->moves.empty())
     receipt.notes.emplace_back("each state was judged by built-in rules: SONiC's YANG models are not here");
   if (!planned->moves.empty() && !guard.transaction.empty()) {
     TRY_DONE(saved_.checkpoint(guard.transaction, stored.config));
@@ -389,12 +365,12 @@ Result<Receipt> SonicDriver::apply(const ChangeSet& changes, const Guard& guard,
 // Ports that the plan shuts down, and rows that it deletes to make them again. The apply that follows makes
 // this plan, or none.
 Result<ChangeSet> SonicDriver::way_back(const ChangeSet& changes, const Call& call) {
-  TRY(const auto alone, alone_on_device(call));
+  TRY(const auto alone, switch_.alone(call));
   TRY_DONE(open());
-  TRY_DONE(load_models());
+  TRY_DONE(switch_.load_models());
   TRY(StoredConfig stored, databases_->config.read(call));
   const Edited target = edited(stored.config, changes);
-  Result<ConfigPlan> planned = plan(stored.config, target.config);
+  Result<ConfigPlan> planned = switch_.plan(stored.config, target.config);
   if (!planned) return ChangeSet();
   ConfigDb without = stored.config;
   for (const ConfigMove& one : planned->rebuilt) make_move({one.table, one.key, std::nullopt}, without);

@@ -16,12 +16,14 @@ constexpr RowId kCarrier = row("interface[*]/carrier");
 constexpr RowId kPeer = row("interface[*]/peer");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
 constexpr RowId kHashSeed = row("load-balancing/seed");
-constexpr std::array kPortEffects{kCarrier, kPeer};
 constexpr std::array kCounterRows{row("counter-group[*]"), row("counter-group[*]/interval")};
 
 bool wants_any(const Scope& scope, std::span<const RowId> rows) {
   return std::ranges::any_of(rows, [&scope](RowId id) { return scope.wants(id); });
 }
+
+// What APPL_DB PORT_TABLE is read for.
+std::vector<RowId> port_effects() { return {kCarrier, kPeer, taken_over_row()}; }
 
 std::vector<RowId> buffer_number_rows() {
   std::vector<RowId> out;
@@ -85,9 +87,7 @@ void add_effects(const SwitchState& state, const Scope& scope, TreeBuilder& tree
     tree.add(Path(kSession, {neighbor}), Value::text(session));
 }
 
-bool wants_ports(const Scope& scope) {
-  return std::ranges::any_of(kPortEffects, [&scope](RowId id) { return scope.wants(id); });
-}
+bool wants_ports(const Scope& scope) { return wants_any(scope, port_effects()); }
 bool wants_sessions(const Scope& scope) { return scope.wants(kSession); }
 bool wants_hash_seed(const Scope& scope) { return scope.wants(kHashSeed); }
 
@@ -106,7 +106,7 @@ bool wants_computed(const Scope& scope) { return wants_any(scope, buffer_number_
 bool wants_capabilities(const Scope& scope) { return wants_any(scope, kCounterRows); }
 
 std::vector<Unread> unread_ports(const Scope& scope, const Error& why) {
-  return unread_rows(kPortEffects, scope, why);
+  return unread_rows(port_effects(), scope, why);
 }
 std::vector<Unread> unread_sessions(const Scope& scope, const Error& why) {
   return unread_rows(std::array{kSession}, scope, why);

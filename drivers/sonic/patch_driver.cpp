@@ -5,25 +5,21 @@
 #include <utility>
 
 #include "drivers/sonic/config_patch.hpp"
-#include "drivers/sonic/config_plan.hpp"
 #include "drivers/sonic/map.hpp"
+#include "drivers/sonic/one_switch.hpp"
 #include "drivers/sonic/patch_limits.hpp"
 #include "drivers/sonic/patch_switch.hpp"
 #include "drivers/sonic/plan_words.hpp"
 #include "drivers/sonic/port_buffers.hpp"
-#include "drivers/sonic/yang_models.hpp"
-#include "specs/model/fnv.hpp"
 #include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace sonic {
 namespace {
 
-// "config.effects": a guard compares the configuration only, since a flapping port does not change it.
-std::string reading_revision(const PatchReading& reading) {
-  return Fnv().add(config_db_json(reading.config)).text() + "." + Fnv().add(state_text(reading.state)).text();
+std::string reading_revision(const PatchReading& reading, const std::string& behind) {
+  return revision_text(config_db_json(reading.config), behind + "\n" + state_text(reading.state));
 }
-std::string_view of_config(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
 Tree entries_in(const ConfigDb& config, const ChangeSet& changes) {
   TreeBuilder tree;
@@ -33,8 +29,8 @@ Tree entries_in(const ConfigDb& config, const ChangeSet& changes) {
   return tree.build();
 }
 
-// Takes out of `target` what config apply-patch would refuse, and says so of the changes that asked for it:
-// of those that the target had before, and has no more.
+// Takes out of `target` what config apply-patch would refuse, and gives the reason at the changes that asked
+// for it: at those that the target had before, and has no more.
 void leave_out_refused(const ConfigDb& now, const PatchPorts& ports, const ChangeSet& changes,
                        ConfigDb& target, Receipt& receipt) {
   for (;;) {
@@ -64,6 +60,7 @@ class SonicPatchDriver final : public Driver, public Preview {
  public:
   explicit SonicPatchDriver(SonicPatchTarget target)
       : target_(std::move(target)),
+        kept_(target_.device, target_.models),
         switch_(SshCommand(target_.server, target_.ssh_program), target_.checkpoints) {}
 
   Result<Traits> traits(const Call&) override {
@@ -72,21 +69,11 @@ class SonicPatchDriver final : public Driver, public Preview {
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
   Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
-    if (settlement == Settlement::undo)
-      return Error{ErrorKind::unsupported, target_.device + ": SONiC can't roll back by itself"};
-    return Done{};
+    return kept_.settle(settlement);
   }
   std::vector<std::string> native(const ChangeSet& changes) const override;
 
  private:
-  using Lock = std::unique_lock<std::timed_mutex>;
-  Result<Lock> alone(const Call& call) {
-    Lock lock(device_, call.deadline);
-    if (!lock) return Error{ErrorKind::transient, target_.device + ": another call to it has not ended"};
-    return lock;
-  }
-  Result<Done> check_guard(const Guard& guard);
-  Result<Done> load_models();
   Result<Done> send(const ConfigDb& target, const PatchReading& before, const ConfigPlan& plan,
                     const ChangeSet& changes, const Guard& guard, Receipt& receipt, const Call& call);
   void judge(const ChangeSet& changes, const std::optional<PatchSwitch::Failure>& failure,
@@ -95,17 +82,15 @@ class SonicPatchDriver final : public Driver, public Preview {
              const Call& call);
 
   const SonicPatchTarget target_;
+  OneSwitch kept_;
   const PatchSwitch switch_;
-  std::timed_mutex device_;  // one call at a time
-  std::optional<YangModels> models_;
-  std::uint64_t epoch_ = 0;
   std::string checkpointed_;  // the transaction before which the last checkpoint was taken
   mutable std::mutex mutex_;  // guards what follows
   ConfigDb seen_;             // of the last observation: for previews
 };
 
 Result<Observation> SonicPatchDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
-  TRY(const Lock lock, alone(call));
+  TRY(const auto alone, kept_.alone(call));
   Observation out;
   out.device = target_.device;
   TRY(PatchReading reading, switch_.read({.ports = wants_ports(scope),
@@ -131,17 +116,18 @@ Result<Observation> SonicPatchDriver::observe(const Scope& scope, std::string_vi
     reading.state.groups.clear();
   note(reading.capabilities_unread, unread_counters);
   std::string behind = "not asked";
-  if (reading.taken_over_unread)
-    out.unread.push_back({taken_over_row(), {}, *reading.taken_over_unread});
-  else if (scope.wants(taken_over_row()) && reading.taken_over.has_started())
+  if (reading.taken_over_unread) out.unread.push_back({taken_over_row(), {}, *reading.taken_over_unread});
+  const bool can_tell = scope.wants(taken_over_row()) && !is_unread(out.unread, Path(taken_over_row(), {}));
+  if (can_tell && !reading.taken_over.has_started()) {
+    behind = "not started";
+  } else if (can_tell) {
     behind = not_taken_over(reading.config, reading.taken_over);
-  if (out.unread.empty()) out.revision = reading_revision(reading) + Fnv().add(behind).text();
+    if (!behind.empty()) out.notes.push_back("not taken over by SONiC's daemons: " + behind);
+  }
+  if (out.unread.empty()) out.revision = reading_revision(reading, behind);
   out.incapable = incapable_of(reading.config, reading.state, scope);
   if (scope.wants(saving_row())) out.incapable.push_back(unsavable());
-  if (scope.wants(taken_over_row()) && !reading.taken_over_unread && !reading.taken_over.has_started())
-    out.incapable.push_back(not_started());
-  if (!behind.empty() && reading.taken_over.has_started())
-    out.notes.push_back("not taken over by SONiC's daemons: " + behind);
+  if (can_tell && !reading.taken_over.has_started()) out.incapable.push_back(not_started());
   if (out.revision.empty() || out.revision != if_not) {
     TreeBuilder tree;
     add_entries(reading.config, scope, tree);
@@ -154,21 +140,6 @@ Result<Observation> SonicPatchDriver::observe(const Scope& scope, std::string_vi
   const std::scoped_lock guarded(mutex_);
   seen_ = std::move(reading.config);
   return out;
-}
-
-Result<Done> SonicPatchDriver::check_guard(const Guard& guard) {
-  if (guard.undo_after)
-    return Error{ErrorKind::unsupported, target_.device + ": SONiC has no timer that could undo a change"};
-  if (guard.epoch < epoch_)
-    return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
-                                        " is older than " + std::to_string(epoch_)};
-  return Done{};
-}
-
-Result<Done> SonicPatchDriver::load_models() {
-  if (target_.models.empty() || models_) return Done{};
-  TRY(models_, YangModels::load(target_.models));
-  return Done{};
 }
 
 // SONiC shuts ports down and brings them up as changes of their own (patch_sorter.py,
@@ -243,16 +214,16 @@ Result<Done> SonicPatchDriver::send(const ConfigDb& target, const PatchReading& 
 }
 
 Result<Receipt> SonicPatchDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
-  TRY(const Lock lock, alone(call));
-  TRY_DONE(check_guard(guard));
+  TRY(const auto alone, kept_.alone(call));
+  TRY_DONE(kept_.check(guard));
   Receipt receipt;
   receipt.ticket = guard.ticket;
   for (const Change& change : changes) receipt.outcomes.push_back({change.path, std::nullopt});
-  TRY_DONE(load_models());
+  TRY_DONE(kept_.load_models());
   TRY(const PatchReading before, switch_.read({.supported = true}, call));
-  if (!guard.revision.empty() && of_config(guard.revision) != of_config(reading_revision(before)))
-    return Error{ErrorKind::conflict, target_.device + ": CONFIG_DB has changed since it was observed"};
-  epoch_ = guard.epoch;
+  if (!guard.revision.empty() && config_part(guard.revision) != config_part(reading_revision(before, {})))
+    return kept_.changed("since it was observed");
+  kept_.accept(guard);
   Edited target = edited(before.config, changes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     receipt.outcomes[i].error = std::move(target.outcomes[i]);
@@ -260,8 +231,7 @@ Result<Receipt> SonicPatchDriver::apply(const ChangeSet& changes, const Guard& g
       receipt.outcomes[i].error = Error{ErrorKind::unsupported, target_.device + ": " + unsavable().reason};
   }
   leave_out_refused(before.config, before.supported, changes, target.config, receipt);
-  const Result<ConfigPlan> plan =
-      plan_config(models_ ? &*models_ : nullptr, before.config, target.config, KnownFaults::stay);
+  const Result<ConfigPlan> plan = kept_.plan(before.config, target.config);
   if (!plan) {
     for (Receipt::Outcome& one : receipt.outcomes)
       if (!one.error) one.error = plan.error();

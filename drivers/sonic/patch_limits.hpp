@@ -4,7 +4,7 @@
 //
 // Promises: an operation that is refused here is refused by every ASIC and image of that list. The list also
 // depends on ASIC and image, has had some 70 versions, and an ASIC that it does not have may change nothing
-// of what it guards: that is left to the switch's own dry run, and its no.
+// of what it guards: that is for the switch's own dry run to refuse.
 #pragma once
 
 #include <cstddef>

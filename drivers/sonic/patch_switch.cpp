@@ -83,6 +83,7 @@ part config sonic-cfggen -d --print-data
   if (wants.ports || wants.taken_over) out += "part ports sonic-db-dump -n APPL_DB -k 'PORT_TABLE:*' -y\n";
   if (wants.taken_over) out += "part interfaces sonic-db-dump -n APPL_DB -k 'INTF_TABLE:*' -y\n";
   if (wants.ports) {
+    out += "part ports sonic-db-dump -n APPL_DB -k 'PORT_TABLE:*' -y\n";
     out += "part neighbors sonic-db-dump -n APPL_DB -k 'LLDP_ENTRY_TABLE:*' -y\n";
   }
   if (wants.sessions) out += "part sessions sonic-db-dump -n STATE_DB -k 'NEIGH_STATE_TABLE|*' -y\n";
@@ -203,10 +204,10 @@ void add_capabilities(const SshRun& run, const std::string& who, PatchReading& o
 
 void add_states(const SshRun& run, const std::string& who, PatchSwitch::Wants wants, PatchReading& out) {
   if (wants.ports) {
-    const Result<StateRows> ports = dump_in(run, who, "ports", "PORT_TABLE", ':');
+    Result<StateRows> ports = dump_in(run, who, "ports", "PORT_TABLE", ':');
     const Result<StateRows> neighbors = dump_in(run, who, "neighbors", "LLDP_ENTRY_TABLE", ':');
     if (ports && neighbors)
-      add_port_states(*ports, *neighbors, out.state);
+      add_port_states(*std::move(ports), *neighbors, out.state);
     else
       out.ports_unread = ports ? neighbors.error() : ports.error();
   }
@@ -217,15 +218,13 @@ void add_states(const SshRun& run, const std::string& who, PatchSwitch::Wants wa
     else
       out.sessions_unread = sessions.error();
   }
-  if (wants.taken_over) {
-    Result<StateRows> ports = dump_in(run, who, "ports", "PORT_TABLE", ':');
+  if (wants.taken_over && !out.ports_unread) {
     const Result<StateRows> interfaces = dump_in(run, who, "interfaces", "INTF_TABLE", ':');
-    if (ports && interfaces) {
-      out.taken_over.ports = *std::move(ports);
+    out.taken_over.ports = out.state.port_rows;
+    if (interfaces)
       add_interface_rows(*interfaces, ":", out.taken_over);
-    } else {
-      out.taken_over_unread = ports ? interfaces.error() : ports.error();
-    }
+    else
+      out.taken_over_unread = interfaces.error();
   }
   if (wants.hash_seed) {
     const Result<StateRows> rows = dump_in(run, who, "seed", "SWITCH_TABLE", ':');
@@ -243,7 +242,7 @@ void add_states(const SshRun& run, const std::string& who, PatchSwitch::Wants wa
       out.groups_unread = profiles ? groups.error() : profiles.error();
   }
   if (wants.capabilities) add_capabilities(run, who, out);
-  // What is not known is left to SONiC's dry run.
+  // SONiC's dry run judges what is not known here.
   if (wants.supported)
     if (const Result<StateRows> rows = dump_in(run, who, "supported", "PORT_TABLE", '|'))
       out.supported = supported_of(*rows);

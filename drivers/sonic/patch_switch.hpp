@@ -51,7 +51,7 @@ class PatchSwitch {
     bool hash_seed = false;  // state.hash_seed, and so on
     bool groups = false;
     bool capabilities = false;
-    bool taken_over = false;
+    bool taken_over = false;  // needs ports
   };
   // `checkpoints`: where `config checkpoint` writes (generic_updater.py, CHECKPOINTS_DIR).
   explicit PatchSwitch(SshCommand ssh, std::string checkpoints = "/etc/sonic/checkpoints")

@@ -1,6 +1,7 @@
 #include "drivers/sonic/switch_state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "drivers/sonic/counter_gates.hpp"
 #include "drivers/sonic/port_rows.hpp"
@@ -114,11 +115,12 @@ Result<Done> read_capabilities(StateDatabase& state_db, SwitchState& state, cons
   return Done{};
 }
 
-void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state) {
+void add_port_states(StateRows ports, const StateRows& neighbors, SwitchState& state) {
   for (const auto& [port, fields] : ports)
     if (const std::string* const status = find(fields, "oper_status"))
       state.ports[port].is_up = *status == "up";
   for (const auto& [port, fields] : neighbors) state.ports[port].peer = peer_of(fields);
+  state.port_rows = std::move(ports);
 }
 
 void add_sessions(const StateRows& neighbors, SwitchState& state) {
@@ -133,9 +135,9 @@ void add_sessions(const StateRows& neighbors, SwitchState& state) {
 }
 
 Result<Done> read_port_states(StateDatabase& appl, SwitchState& state, const Call& call) {
-  TRY(const StateRows ports, rows_of(appl, "PORT_TABLE", call));
+  TRY(StateRows ports, rows_of(appl, "PORT_TABLE", call));
   TRY(const StateRows neighbors, rows_of(appl, "LLDP_ENTRY_TABLE", call));
-  add_port_states(ports, neighbors, state);
+  add_port_states(std::move(ports), neighbors, state);
   return Done{};
 }
 

@@ -14,12 +14,15 @@
 
 namespace lockstep::sonic {
 
+using StateRows = std::map<std::string, RedisHash>;  // of a table, by key
+
 struct PortState {
   std::optional<bool> is_up{};  // oper_status
   std::string peer{};           // "gpu1:rail0", by LLDP; empty: none is known
 };
 
 struct SwitchState {
+  StateRows port_rows{};  // of APPL_DB PORT_TABLE
   std::map<std::string, PortState> ports;
   std::map<std::string, std::string> sessions;  // of BGP neighbors by name or address: "established"
   std::optional<std::int64_t> hash_seed{};      // of ECMP
@@ -29,10 +32,9 @@ struct SwitchState {
   std::map<std::string, RedisHash, std::less<>> capabilities{};
 };
 
-// What rows say, by key: of APPL_DB PORT_TABLE and LLDP_ENTRY_TABLE; of STATE_DB NEIGH_STATE_TABLE; of
+// What rows say: of APPL_DB PORT_TABLE and LLDP_ENTRY_TABLE; of STATE_DB NEIGH_STATE_TABLE; of
 // APPL_DB SWITCH_TABLE; of BUFFER_PROFILE_TABLE and BUFFER_PG_TABLE.
-using StateRows = std::map<std::string, RedisHash>;
-void add_port_states(const StateRows& ports, const StateRows& neighbors, SwitchState& state);
+void add_port_states(StateRows ports, const StateRows& neighbors, SwitchState& state);
 void add_sessions(const StateRows& neighbors, SwitchState& state);
 void add_hash_seed(const StateRows& rows, SwitchState& state);
 void add_groups(const StateRows& profiles, const StateRows& groups, std::string_view separator,

@@ -1,6 +1,7 @@
 #include "drivers/sonic/taken_over.hpp"
 
 #include <charconv>
+#include <utility>
 
 #include "drivers/sonic/config_plan.hpp"
 #include "drivers/sonic/text_parts.hpp"
@@ -114,10 +115,10 @@ void add_interface_rows(const StateRows& rows, std::string_view separator, Taken
   }
 }
 
-Result<TakenOver> read_taken_over(StateDatabase& appl, StateDatabase* counters, StateDatabase* asic,
-                                  const Call& call) {
+Result<TakenOver> read_taken_over(StateRows ports, StateDatabase& appl, StateDatabase* counters,
+                                  StateDatabase* asic, const Call& call) {
   TakenOver out;
-  TRY(out.ports, rows_of(appl, "PORT_TABLE", call));
+  out.ports = std::move(ports);
   if (!out.has_started()) return out;
   TRY(const StateRows interfaces, rows_of(appl, "INTF_TABLE", call));
   add_interface_rows(interfaces, appl.separator, out);

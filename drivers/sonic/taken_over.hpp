@@ -29,9 +29,9 @@ struct TakenOver {
 // Rows of INTF_TABLE by key: "Ethernet0", "Ethernet0:10.0.0.0/31".
 void add_interface_rows(const StateRows& rows, std::string_view separator, TakenOver& out);
 
-// `counters`, `asic`: null: they are not at hand.
-Result<TakenOver> read_taken_over(StateDatabase& appl, StateDatabase* counters, StateDatabase* asic,
-                                  const Call& call);
+// `ports`: of APPL_DB PORT_TABLE. `counters`, `asic`: null: they are not at hand.
+Result<TakenOver> read_taken_over(StateRows ports, StateDatabase& appl, StateDatabase* counters,
+                                  StateDatabase* asic, const Call& call);
 
 // The first that they have otherwise: "PORT|Ethernet0 mtu is 9000, and 9100 in APPL_DB"; empty: nothing.
 std::string not_taken_over(const ConfigDb& config, const TakenOver& there);
